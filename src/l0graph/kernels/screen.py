@@ -1,0 +1,143 @@
+"""Which atoms correlate with a residual by at least a bound, decided exactly.
+
+``cosines`` come from a float32 matrix product of unit vectors and are off by at most ``error``. Where that leaves the
+comparison open, the inner product is taken again in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, nogil=True)
+def _inner(X, j, r):
+    total = 0.0
+    for t in range(r.shape[0]):
+        total += np.float64(X[j, t]) * r[t]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _allowed(j, own, group_first, group_rank):
+    # Of a group of equal atoms only the first counts, or the second where the first is the sample itself.
+    return j != own and (group_rank[j] == 0 or (group_rank[j] == 1 and group_first[j] == own))
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(keys, items, size):
+    """Restore the min-heap after its root was replaced. Smaller key first; of equal keys, the larger index first."""
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            return
+        right = child + 1
+        if right < size and (
+            keys[right] < keys[child] or (keys[right] == keys[child] and items[right] > items[child])
+        ):
+            child = right
+        if keys[i] < keys[child] or (keys[i] == keys[child] and items[i] > items[child]):
+            return
+        keys[i], keys[child] = keys[child], keys[i]
+        items[i], items[child] = items[child], items[i]
+        i = child
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(keys, items, i):
+    while i > 0:
+        parent = (i - 1) // 2
+        if keys[parent] < keys[i] or (keys[parent] == keys[i] and items[parent] > items[i]):
+            return
+        keys[i], keys[parent] = keys[parent], keys[i]
+        items[i], items[parent] = items[parent], items[i]
+        i = parent
+
+
+@njit(cache=True, nogil=True)
+def _largest_of_row(
+    cosines, scale, bound, error, X, norms, residual, own, group_first, group_rank, members, items, keys
+):
+    """Fill ``items`` with the atoms whose correlation exceeds ``bound``, the largest ones; return how many.
+
+    ``members`` (sorted) are passed over: they are in the working set already.
+    """
+    capacity = items.shape[0]
+    count = 0
+    for j in range(cosines.shape[0]):
+        correlation = abs(np.float64(cosines[j])) * norms[j] * scale
+        slack = error * norms[j] * scale
+        if correlation < bound - slack or not _allowed(j, own, group_first, group_rank):
+            continue
+        position = np.searchsorted(members, j)
+        if position < members.shape[0] and members[position] == j:
+            continue
+        if correlation <= bound + slack:
+            correlation = abs(_inner(X, j, residual))
+            if correlation <= bound:
+                continue
+        if count < capacity:
+            keys[count] = correlation
+            items[count] = j
+            _sift_up(keys, items, count)
+            count += 1
+        elif correlation > keys[0]:
+            keys[0] = correlation
+            items[0] = j
+            _sift_down(keys, items, count)
+    return count
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def largest_above(
+    cosines, scales, bounds, error, X, norms, residuals, own, group_first, group_rank, members, n_members, items, counts
+):
+    """For each row the atoms of largest correlation above its bound.
+
+    OUT: ``items`` (rows, capacity) in no particular order, ``counts`` (rows,).
+    """
+    for b in prange(cosines.shape[0]):
+        keys = np.empty(items.shape[1])
+        counts[b] = _largest_of_row(
+            cosines[b],
+            scales[b],
+            bounds[b],
+            error,
+            X,
+            norms,
+            residuals[b],
+            own[b],
+            group_first,
+            group_rank,
+            members[b, : n_members[b]],
+            items[b],
+            keys,
+        )
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def all_at_least(cosines, scales, bounds, error, X, norms, residuals, own, offsets, items, values, counts, fill):
+    """For each row every atom whose correlation is at least its bound, in ascending order.
+
+    Called twice: with ``fill`` false only OUT ``counts`` are written; with ``fill`` true OUT ``items`` and ``values``
+    (exact float64 correlations), each row from ``offsets[row]`` on.
+    """
+    for b in prange(cosines.shape[0]):
+        count = 0
+        for j in range(cosines.shape[1]):
+            correlation = abs(np.float64(cosines[b, j])) * norms[j] * scales[b]
+            slack = error * norms[j] * scales[b]
+            if correlation < bounds[b] - slack or j == own[b]:
+                continue
+            if not fill and correlation > bounds[b] + slack:
+                count += 1
+                continue
+            exact = _inner(X, j, residuals[b])
+            if abs(exact) < bounds[b]:
+                continue
+            if fill:
+                items[offsets[b] + count] = j
+                values[offsets[b] + count] = exact
+            count += 1
+        counts[b] = count
