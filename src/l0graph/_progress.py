@@ -1,12 +1,13 @@
-"""Progress reports from the depth of a computation to whoever listens.
+"""Progress and stage times from the depth of a computation to whoever listens.
 
-A stage says how far it is; who shows that (a progress bar, a log, nobody) is the listener's business. The listener is a
-context variable, so no function needs a parameter for it and parallel callers do not see each other's reports.
+A stage says how far it is; who shows that (a progress bar, a log, nobody) is the listener's business. Listener and
+stopwatch are context variables, so no function needs a parameter for them and parallel callers do not see each other's.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,7 +15,8 @@ from contextvars import ContextVar
 Listener = Callable[[str, int, int], None]
 """Called as ``listener(stage, done, total)``."""
 
-_listener: ContextVar[Listener | None] = ContextVar("l0graph_progress", default=None)
+_listener: ContextVar[Listener | None] = ContextVar("l0graph_listener", default=None)
+_seconds: ContextVar[dict[str, float] | None] = ContextVar("l0graph_seconds", default=None)
 
 logger = logging.getLogger("l0graph")
 
@@ -29,8 +31,33 @@ def listening(listener: Listener | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def report(stage: str, done: int, total: int) -> None:
-    """Say that ``done`` of ``total`` units of ``stage`` are finished."""
+@contextmanager
+def timing() -> Iterator[dict[str, float]]:
+    """Collect the seconds of the stages that run inside the block."""
+    seconds: dict[str, float] = {}
+    token = _seconds.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _seconds.reset(token)
+
+
+def report(stage_name: str, done: int, total: int) -> None:
+    """Say that ``done`` of ``total`` units of a stage are finished."""
     listener = _listener.get()
     if listener is not None:
-        listener(stage, done, total)
+        listener(stage_name, done, total)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Time a stage, and report its beginning and end."""
+    report(name, 0, 1)
+    started = time.perf_counter()
+    yield
+    elapsed = time.perf_counter() - started
+    seconds = _seconds.get()
+    if seconds is not None:
+        seconds[name] = seconds.get(name, 0.0) + elapsed
+    logger.info("%s: %.3g s", name, elapsed)
+    report(name, 1, 1)

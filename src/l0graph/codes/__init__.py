@@ -1,0 +1,1 @@
+"""X -> codes Z, one file per method."""

@@ -1,0 +1,1 @@
+"""Codes -> affinity -> embedding -> labels."""

@@ -1,0 +1,139 @@
+"""Affinity -> labels: the composition of embedding and k-means, with fragments taken care of."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._progress import stage
+from .._threads import resolve_n_jobs
+from .._validation import check_affinity, check_data, check_n_clusters, check_number, check_option
+from .assign import assign_labels, relabel
+from .embedding import component_labels, spectral_embedding
+from .fragments import attach, large_components, link_components
+from .neighbors import unit_rows
+
+_A_FEW = 0.02
+"""Share of samples that may be attached without a word."""
+
+
+class FragmentedGraphWarning(UserWarning):
+    """Many samples lie in components too small to be clusters."""
+
+
+@dataclass(frozen=True)
+class GraphClustering:
+    """A clustered graph.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Cluster of each sample, from 0.
+    embedding : ndarray of shape (n_samples, n_clusters)
+        Leading eigenvectors; rows of samples that were left out are zero.
+    eigenvalues : ndarray of shape (n_clusters,)
+        Their eigenvalues, descending.
+    n_components : int
+        Connected components of the affinity as given.
+    n_attached : int
+        Samples left out of the embedding and attached afterwards.
+    """
+
+    labels: np.ndarray
+    embedding: np.ndarray
+    eigenvalues: np.ndarray
+    n_components: int
+    n_attached: int
+
+
+def cluster_graph(
+    W: sp.csr_array,
+    n_clusters: int,
+    *,
+    X: np.ndarray | None = None,
+    fragments: Literal["attach", "keep"] = "attach",
+    min_fraction: float = 0.3,
+    n_init: int = 20,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+) -> GraphClustering:
+    """Cluster a graph: spectral embedding, unit rows, k-means; fragments are attached afterwards.
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n_samples, n_samples)
+        Affinity: symmetric and nonnegative.
+    n_clusters : int
+        Number of clusters.
+    X : ndarray of shape (n_samples, n_features), default=None
+        The samples; without them fragments cannot be attached and the graph is taken as it is.
+    fragments : {"attach", "keep"}, default="attach"
+        "attach" leaves components of under ``min_fraction * n_samples / n_clusters`` samples, and samples without edges,
+        out of the embedding and gives them the cluster of their most similar sample (largest absolute cosine); if more
+        components than clusters remain, each is first linked by one weak edge to its most similar sample outside.
+        "keep" embeds everything, as the paper does.
+    min_fraction : float, default=0.3
+        Size under which a component is a fragment, as a share of the mean cluster size.
+    n_init, random_state, n_jobs
+        See `assign_labels`.
+
+    Returns
+    -------
+    GraphClustering
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from l0graph import cluster_graph
+    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
+    >>> cluster_graph(W, 2, random_state=0).labels
+    array([0, 0, 0, 1, 1, 1])
+    """
+    W = check_affinity(W)
+    n = W.shape[0]
+    check_n_clusters(n_clusters, n)
+    check_option(fragments, "fragments", ("attach", "keep"))
+    check_number(min_fraction, "min_fraction", at_least=0, at_most=1)
+    check_number(n_init, "n_init", at_least=1, integer=True)
+    n_threads = resolve_n_jobs(n_jobs)
+
+    kept = np.ones(n, dtype=bool)
+    graph = W
+    n_components = component_labels(W)[0]
+    unit = None
+    if fragments == "attach" and X is not None:
+        X = check_data(X, min_samples=1)
+        if len(X) != n:
+            msg = f"X has {len(X)} samples but W has {n}: they must describe the same samples"
+            raise ValueError(msg)
+        kept = large_components(W, n_clusters, min_fraction)
+        graph = W if kept.all() else W[kept][:, kept]
+        if not kept.all() or n_components > n_clusters:
+            unit = unit_rows(X)
+            graph = link_components(graph, unit[kept], n_clusters, n_threads)
+
+    with stage("embedding"):
+        kept_embedding, eigenvalues = spectral_embedding(graph, n_clusters)
+    with stage("k-means"):
+        labels = assign_labels(
+            kept_embedding, n_clusters, n_init=n_init, random_state=random_state, n_jobs=n_jobs
+        )
+    embedding = kept_embedding
+    if unit is not None and not kept.all():
+        with stage("attach"):
+            labels = relabel(attach(unit, labels, kept, n_threads))
+        embedding = np.zeros((n, n_clusters), dtype=kept_embedding.dtype)
+        embedding[kept] = kept_embedding
+    n_attached = n - int(np.count_nonzero(kept))
+    if n_attached > _A_FEW * n:
+        msg = (
+            f"{n_attached} of {n} samples lie in {n_components - component_labels(W[kept][:, kept])[0]} components too small"
+            " to be clusters and were attached to their most similar samples' clusters: a smaller l0_penalty or l1_penalty"
+            " makes the graph denser"
+        )
+        warnings.warn(msg, FragmentedGraphWarning, stacklevel=2)
+    return GraphClustering(labels, embedding, eigenvalues, n_components, n_attached)
