@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from l0graph.files.errors import FileError, listed, quoted
+from .errors import FileError, listed, quoted
 
 
 def column_number(column: str) -> int | None:

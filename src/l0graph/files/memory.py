@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from l0graph.files.errors import FileError
+from .errors import FileError
 
 
 def available_memory() -> int | None:

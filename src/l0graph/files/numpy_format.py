@@ -13,8 +13,8 @@ from typing import IO
 
 import numpy as np
 
-from l0graph.files.errors import FileError, listed, quoted
-from l0graph.files.memory import check_fits
+from .errors import FileError, listed, quoted
+from .memory import check_fits
 
 NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = b"PK\x03\x04"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from l0graph.files.columns import find_column
-from l0graph.files.errors import FileError, quoted
-from l0graph.files.numpy_format import read_npy, read_npz
-from l0graph.files.text import read_text
+from .columns import find_column
+from .errors import FileError, quoted
+from .numpy_format import read_npy, read_npz
+from .text import read_text
 
 FORMATS = (".npy", ".npz", ".csv", ".tsv")
 

@@ -12,8 +12,8 @@ from typing import IO
 
 import numpy as np
 
-from l0graph.files.columns import column_number, find_column
-from l0graph.files.errors import FileError, quoted
+from .columns import column_number, find_column
+from .errors import FileError, quoted
 
 
 def read_text(path: Path, *, drop_columns: tuple[str, ...] = (), header: bool | None = None) -> np.ndarray:

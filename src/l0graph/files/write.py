@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from l0graph.files.errors import FileError, quoted
+from .errors import FileError, quoted
 
 STANDARD_OUTPUT = "-"
 LABEL_FORMATS = (".csv", ".npy")

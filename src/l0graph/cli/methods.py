@@ -1,0 +1,133 @@
+"""The methods that the command offers, as data.
+
+To add a method: one row in METHODS, and a row in PARAMETERS for each parameter that no other method has. A test
+compares the rows with the signatures of the estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class NumberOr(click.ParamType):
+    """A number, or one word that stands for a rule."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.name = f"number|{word}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """Return the number or the word."""
+        if value == self.word:
+            return self.word
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor {self.word!r}.", param, ctx)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An estimator's parameter as an option."""
+
+    flags: tuple[str, ...]
+    type: Any
+    help: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: its estimator's name in l0graph, what it is, and its parameters with their defaults."""
+
+    estimator: str
+    summary: str
+    defaults: dict[str, Any]
+
+
+PARAMETERS = {
+    "l0_penalty": Parameter(("--l0-penalty",), float, "Price of a nonzero in a code."),
+    "l1_penalty": Parameter(("--l1-penalty",), float, "Weight of the l1 norm of a code."),
+    "lipschitz": Parameter(
+        ("--lipschitz",),
+        NumberOr("global"),
+        "Step constant: entries under sqrt(2 l0_penalty / lipschitz) become zero.",
+    ),
+    "tau": Parameter(("--tau",), float, "Safety factor of the step, greater than 1."),
+    "max_iter": Parameter(("--max-iter",), int, "Most iterations."),
+    "tol": Parameter(("--tol",), float, "When to stop iterating."),
+    "normalize": Parameter(("--normalize/--no-normalize",), bool, "Scale samples to unit norm."),
+    "fragments": Parameter(
+        ("--fragments",),
+        click.Choice(["attach", "keep"]),
+        "Small components of the graph: attach them to clusters afterwards, or keep them in the embedding.",
+    ),
+    "min_fraction": Parameter(
+        ("--min-fraction",), float, "A component under this fraction of n_samples / n_clusters is a fragment."
+    ),
+    "n_init": Parameter(("--n-init",), int, "Starts of k-means."),
+    "random_state": Parameter(("--random-state", "--seed"), int, "Seed: the same one gives the same labels."),
+}
+
+_GRAPH = {"normalize": True, "fragments": "attach", "min_fraction": 0.3, "n_init": 20, "random_state": None}
+
+METHODS = {
+    "l0": Method(
+        "L0Graph",
+        "l0-sparse codes",
+        {
+            "l0_penalty": 0.5,
+            "l1_penalty": 0.1,
+            "lipschitz": 100.0,
+            "tau": 1.1,
+            "max_iter": 100,
+            "tol": 1e-6,
+            **_GRAPH,
+        },
+    ),
+    "l1": Method("L1Graph", "l1-sparse codes", {"l1_penalty": 0.1, "tol": 1e-10, **_GRAPH}),
+}
+
+
+def method_options(command: Decorated) -> Decorated:
+    """Give a command one option per parameter; an option that was not used arrives as None."""
+    for name, parameter in reversed(PARAMETERS.items()):
+        text = f"{parameter.help}  {_belongs_and_default(name)}"
+        command = click.option(*parameter.flags, name, type=parameter.type, default=None, help=text)(command)
+    return command
+
+
+def estimator_parameters(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were used, as parameters of the method's estimator; raise where one is not its own."""
+    used = {name: options[name] for name in PARAMETERS if options[name] is not None}
+    for name in used:
+        if name not in METHODS[method].defaults:
+            owners = " or ".join(f"--method {owner}" for owner, row in METHODS.items() if name in row.defaults)
+            flag = PARAMETERS[name].flags[0].split("/")[0]
+            msg = f"{flag} does not belong to --method {method}: leave it out, or choose {owners}"
+            raise click.UsageError(msg)
+    return used
+
+
+def _belongs_and_default(name: str) -> str:
+    """Return "[default: 0.1]", or the methods by name where the parameter is not the same for all of them."""
+    by_default: dict[str, list[str]] = {}
+    for method, row in METHODS.items():
+        if name in row.defaults:
+            by_default.setdefault(_shown(row.defaults[name]), []).append(method)
+    owners = [method for methods in by_default.values() for method in methods]
+    if len(by_default) > 1:
+        return "[default: " + ", ".join(f"{value} for {'/'.join(of)}" for value, of in by_default.items()) + "]"
+    only = "" if len(owners) == len(METHODS) else f"{', '.join(owners)} only; "
+    return f"[{only}default: {next(iter(by_default))}]"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,51 @@
+"""What a person sees on standard error while a computation runs."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+
+@contextmanager
+def warning_lines() -> Iterator[None]:
+    """Show the warnings of the block as one line each, at its end: until then a progress bar may be on the screen."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        finally:
+            for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+                click.echo(f"warning: {line}", err=True)
+
+
+@contextmanager
+def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Yield a listener that draws one bar per stage, or None where no person is watching."""
+    if not (shown and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:<12}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        # Shown until the first stage reports: imports, the reading of the file and, at first, compilation.
+        preparing = progress.add_task("preparing", total=None)
+        stages = {"": preparing}
+
+        def listen(stage: str, done: int, total: int) -> None:
+            if stage not in stages:
+                progress.update(preparing, visible=False)
+                stages[stage] = progress.add_task(stage, total=total)
+            progress.update(stages[stage], completed=done, total=total)
+
+        yield listen
