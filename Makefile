@@ -1,0 +1,66 @@
+# Needs make and Python 3.11 or later; each target installs what it needs into .venv.
+#
+#   make demo      cluster handwritten digits and draw the result
+#   make test      all tests but the slow ones; make test-all: those too
+#   make lint      style, types, layers, spelling
+#   make bench     time, memory and quality beside other libraries
+#   make docs      the documentation, in docs/_build/html
+#   make clean     remove what the targets made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Numba keys its cache on a kernel's own file; a folder per state of all kernels leaves nothing stale.
+KERNELS := $(shell cat src/l0graph/kernels/*.py | cksum | tr ' ' '-')
+export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba-cache/$(KERNELS)
+WARM := $(NUMBA_CACHE_DIR)/.warm
+
+# Two processes of tests with one BLAS thread each; Numba keeps two, for the tests that compare one thread with two.
+TEST_THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
+PYTEST := $(TEST_THREADS) $(BIN)/python -m pytest -n 2
+
+.PHONY: demo test test-all lint bench docs clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.installed-plots
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-dev $(WARM)
+	$(PYTEST)
+
+test-all: $(VENV)/.installed-dev $(WARM)
+	$(PYTEST) -m "slow or not slow"
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) out docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+# One environment for all; an extra is installed when a target first needs it, and again when pyproject.toml changes.
+$(VENV)/.installed-%: pyproject.toml $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or later is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1): make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' || { \
+	  echo "$(PYTHON) has no venv module: install your system's package of it, python3-venv on Debian and Ubuntu" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(WARM): | $(VENV)/.installed-dev
+	$(BIN)/l0graph warmup
+	@mkdir -p $(@D) && touch $@
