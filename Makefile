@@ -16,9 +16,9 @@ KERNELS := $(shell cat src/l0graph/kernels/*.py | cksum | tr ' ' '-')
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba-cache/$(KERNELS)
 WARM := $(NUMBA_CACHE_DIR)/.warm
 
-# Two processes of tests with one BLAS thread each; Numba keeps two, for the tests that compare one thread with two.
+# Several processes of tests with one BLAS thread each; Numba keeps two, for the tests that compare one thread with two.
 TEST_THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
-PYTEST := $(TEST_THREADS) $(BIN)/python -m pytest -n 2
+PYTEST := $(TEST_THREADS) $(BIN)/python -m pytest -n auto --maxprocesses 4
 
 .PHONY: demo test test-all lint bench docs clean
 .DELETE_ON_ERROR:
@@ -47,7 +47,7 @@ docs: $(VENV)/.installed-docs
 	@echo "docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) out docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) out docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # One environment for all; an extra is installed when a target first needs it, and again when pyproject.toml changes.
 $(VENV)/.installed-%: pyproject.toml $(BIN)/python
