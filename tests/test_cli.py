@@ -124,6 +124,7 @@ def test_every_parameter_arrives(stub: type[Stub], data: Path) -> None:
         "normalize": (["--no-normalize"], False),
         "fragments": (["--fragments", "keep"], "keep"),
         "min_fraction": (["--min-fraction", "0.1"], 0.1),
+        "min_gap": (["--min-gap", "0.05"], 0.05),
         "n_init": (["--n-init", "3"], 3),
         "random_state": (["--seed", "5"], 5),
     }

@@ -1,32 +1,64 @@
-"""Sparse subspace clustering: the l0-graph and its relatives."""
+"""Sparse subspace clustering: the l0-graph and its relatives.
 
-from importlib.metadata import version
+Names are imported when they are first used: ``l0graph --help`` need not wait for scikit-learn and Numba.
+"""
 
-from ._types import CodeResult, Status
-from ._warmup import warmup
-from .codes.l0 import l0_codes
-from .codes.l1 import l1_codes
-from .estimators.l0 import L0Graph
-from .estimators.l1 import L1Graph
-from .graph.affinity import affinity
-from .graph.assign import assign_labels
-from .graph.cluster import FragmentedGraphWarning, GraphClustering, cluster_graph
-from .graph.embedding import spectral_embedding
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("l0graph")
+if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import metrics as metrics
+    from . import plots as plots
+    from ._types import CodeResult as CodeResult
+    from ._types import Status as Status
+    from ._warmup import warmup as warmup
+    from .codes.l0 import l0_codes as l0_codes
+    from .codes.l1 import l1_codes as l1_codes
+    from .estimators.l0 import L0Graph as L0Graph
+    from .estimators.l1 import L1Graph as L1Graph
+    from .graph.affinity import affinity as affinity
+    from .graph.assign import assign_labels as assign_labels
+    from .graph.cluster import FragmentedGraphWarning as FragmentedGraphWarning
+    from .graph.cluster import GraphClustering as GraphClustering
+    from .graph.cluster import cluster_graph as cluster_graph
+    from .graph.embedding import spectral_embedding as spectral_embedding
 
-__all__ = [
-    "CodeResult",
-    "FragmentedGraphWarning",
-    "GraphClustering",
-    "L0Graph",
-    "L1Graph",
-    "Status",
-    "affinity",
-    "assign_labels",
-    "cluster_graph",
-    "l0_codes",
-    "l1_codes",
-    "spectral_embedding",
-    "warmup",
-]
+_HOMES = {
+    "CodeResult": "_types",
+    "FragmentedGraphWarning": "graph.cluster",
+    "GraphClustering": "graph.cluster",
+    "L0Graph": "estimators.l0",
+    "L1Graph": "estimators.l1",
+    "Status": "_types",
+    "affinity": "graph.affinity",
+    "assign_labels": "graph.assign",
+    "cluster_graph": "graph.cluster",
+    "l0_codes": "codes.l0",
+    "l1_codes": "codes.l1",
+    "spectral_embedding": "graph.embedding",
+    "warmup": "_warmup",
+}
+_MODULES = ("datasets", "metrics", "plots")
+
+__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604 - all strings
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    elif name in _MODULES:
+        value = import_module(f".{name}", __name__)
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version("l0graph")
+    else:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

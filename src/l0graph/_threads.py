@@ -1,8 +1,8 @@
 """Thread counts: one place decides how many threads BLAS and Numba use.
 
-Two regimes alternate: a big matrix product (BLAS takes all threads, Numba none) and a loop over samples (Numba takes all
-threads, and BLAS calls inside it must run on one, or threads multiply). Numba's workqueue layer aborts the process when
-two Python threads enter it, so a lock guards every entry.
+Two regimes alternate: a big matrix product (BLAS takes all threads, Numba none) and a loop over samples (Numba takes
+all threads, and BLAS calls inside it must run on one, or threads multiply). Numba's workqueue layer aborts the process
+when two Python threads enter it, so a lock guards every entry.
 """
 
 from __future__ import annotations

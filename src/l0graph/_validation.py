@@ -12,9 +12,7 @@ from sklearn.utils import check_array
 
 def check_data(X: Any, *, name: str = "X", min_samples: int = 2) -> np.ndarray:
     """Return X as a C-contiguous finite float32 or float64 array of shape (n_samples, n_features)."""
-    X = check_array(
-        X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=min_samples, input_name=name
-    )
+    X = check_array(X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=min_samples, input_name=name)
     with np.errstate(over="ignore"):
         largest = np.abs(X).max(initial=0.0)
     # Inner products must be finite; sklearn's check only asks it of the entries.
@@ -34,7 +32,7 @@ def check_number(
     integer: bool = False,
 ) -> None:
     """Raise unless ``value`` is a finite number (an integer if asked) within the bounds."""
-    kind = Integral if integer else Real
+    kind: Any = Integral if integer else Real
     if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)):
         msg = f"{name} must be {'an integer' if integer else 'a number'}, got {value!r}"
         raise TypeError(msg)
@@ -76,7 +74,7 @@ def check_rows(rows: Any, n_samples: int) -> np.ndarray:
         msg = f"rows must be None, a slice or a 1-D array of sample indices, got {rows.dtype} of shape {rows.shape}"
         raise ValueError(msg)
     rows = rows.astype(np.int64)
-    if rows.size and not (0 <= rows.min() and rows.max() < n_samples):
+    if rows.size and not (rows.min() >= 0 and rows.max() < n_samples):
         msg = f"rows must lie in [0, {n_samples}), got values from {rows.min()} to {rows.max()}"
         raise ValueError(msg)
     return rows

@@ -70,11 +70,19 @@ PARAMETERS = {
     "min_fraction": Parameter(
         ("--min-fraction",), float, "A component under this fraction of n_samples / n_clusters is a fragment."
     ),
+    "min_gap": Parameter(("--min-gap",), float, "Relative eigengap behind the last eigenvector that is used."),
     "n_init": Parameter(("--n-init",), int, "Starts of k-means."),
     "random_state": Parameter(("--random-state", "--seed"), int, "Seed: the same one gives the same labels."),
 }
 
-_GRAPH = {"normalize": True, "fragments": "attach", "min_fraction": 0.3, "n_init": 20, "random_state": None}
+_GRAPH = {
+    "normalize": True,
+    "fragments": "attach",
+    "min_fraction": 0.3,
+    "min_gap": 0.01,
+    "n_init": 20,
+    "random_state": None,
+}
 
 METHODS = {
     "l0": Method(

@@ -37,9 +37,7 @@ def largest_singular_value_squared(dictionary: Dictionary) -> float:
         if min(X.shape) <= 1500:
             G = X @ X.T if X.shape[0] <= X.shape[1] else X.T @ X
             return float(np.linalg.eigvalsh(G)[-1])
-        gram = LinearOperator(
-            (X.shape[1], X.shape[1]), matvec=lambda v: X.T @ (X @ v), dtype=np.float64
-        )
+        gram = LinearOperator((X.shape[1], X.shape[1]), matvec=lambda v: X.T @ (X @ v), dtype=np.float64)
         start = np.random.RandomState(0).standard_normal(X.shape[1])
         return float(eigsh(gram, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
 
@@ -171,8 +169,10 @@ def l0_codes(
 ) -> CodeResult:
     r"""Write every sample as an l0-sparse combination of the others, by the proximal method.
 
-    For :math:`\min_Z \sum_i \|x_i - \sum_j z_{ij} x_j\|_2^2 + \mathrm{l0\_penalty}\, \|z_i\|_0` with z_ii = 0, each iteration
-    takes a gradient step of length 2 / L and sets entries under :math:`\sqrt{2\,\mathrm{l0\_penalty} / L}` to zero, L = tau s.
+    .. math:: \min_Z \sum_i \|x_i - \sum_j z_{ij} x_j\|_2^2 + \mathrm{l0\_penalty}\, \|z_i\|_0, \quad z_{ii} = 0
+
+    Each iteration takes a gradient step of length 2 / L, L = tau s, and sets entries under
+    :math:`\sqrt{2\,\mathrm{l0\_penalty} / L}` to zero.
 
     Parameters
     ----------
@@ -222,9 +222,9 @@ def l0_codes(
     >>> from l0graph import l0_codes
     >>> X = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> l0_codes(X, l0_penalty=0.1, lipschitz="global").codes.toarray().round(2)
-    array([[0. , 0.8, 0. ],
-           [0.8, 0. , 0.6],
-           [0. , 0.6, 0. ]])
+    array([[ 0.  ,  1.25, -0.75],
+           [ 0.8 ,  0.  ,  0.6 ],
+           [-1.33,  1.66,  0.  ]])
     """
     check_number(l0_penalty, "l0_penalty", above=0)
     if isinstance(lipschitz, str):

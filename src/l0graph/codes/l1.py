@@ -111,9 +111,9 @@ def l1_codes(
     >>> from l0graph import l1_codes
     >>> X = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> l1_codes(X, l1_penalty=0.1).codes.toarray().round(4)
-    array([[0.    , 0.75  , 0.    ],
-           [0.75  , 0.    , 0.55  ],
-           [0.    , 0.55  , 0.    ]])
+    array([[ 0.    ,  1.125 , -0.625 ],
+           [ 0.75  ,  0.    ,  0.55  ],
+           [-1.0833,  1.4167,  0.    ]])
     """
     check_number(l1_penalty, "l1_penalty", above=0)
     check_number(tol, "tol", above=0)

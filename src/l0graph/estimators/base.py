@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABCMeta, abstractmethod
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -18,13 +18,84 @@ from ..graph.affinity import affinity
 from ..graph.cluster import cluster_graph
 from ..graph.neighbors import unit_rows
 
+_COMMON_PARAMETERS = """\
+    normalize : bool, default=True
+        Scale samples to unit norm first. Zero samples stay zero.
+    fragments : {"attach", "keep"}, default="attach"
+        What to do with components too small to be clusters; see `cluster_graph`.
+    min_fraction : float, default=0.3
+        Size under which a component is a fragment, as a share of the mean cluster size.
+    min_gap : float, default=0.01
+        Relative eigengap behind the last eigenvector used; see `cluster_graph`. 0 uses n_clusters eigenvectors always.
+    n_init : int, default=20
+        Number of k-means starts.
+    random_state : int, RandomState or None, default=None
+        Seeds the k-means starts, the only randomness.
+    n_jobs : int or None, default=None
+        Threads: None is 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        Log the stages.
+"""
+
+_COMMON_ATTRIBUTES = """\
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample.
+    codes_ : csr_array of shape (n_samples, n_samples)
+        Codes, row i of sample i, zero diagonal.
+    affinity_matrix_ : csr_array of shape (n_samples, n_samples)
+        The graph: symmetric, nonnegative.
+    embedding_ : ndarray of shape (n_samples, n_dimensions)
+        Leading eigenvectors of the normalised affinity, n_clusters or a few less; zero rows for attached samples.
+    eigenvalues_ : ndarray of shape (n_dimensions,)
+        Their eigenvalues, descending.
+    objective_ : ndarray
+        Total objective per iteration, from the starting point on.
+    n_iter_ : int
+        Iterations done.
+    n_components_, n_attached_ : int
+        Connected components of the graph; samples that were attached to a cluster after the embedding.
+    stage_seconds_ : dict
+        Seconds of each stage.
+    n_features_in_ : int
+        Number of features seen in fit.
+"""
+
 
 class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the clusterers: codes by the subclass's method, then its graph clustered.
 
-    A subclass has an ``__init__`` that stores its parameters, the common ones among them (n_clusters, normalize,
-    fragments, min_fraction, n_init, random_state, n_jobs, verbose), and `_code`.
+    A subclass has an ``__init__`` that hands the common parameters on, stores its own, and `_code`. Its docstring has
+    the lines ``{common parameters}`` and ``{common attributes}`` where the texts above belong.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Complete the docstring."""
+        super().__init_subclass__(**kwargs)
+        for name, text in (("parameters", _COMMON_PARAMETERS), ("attributes", _COMMON_ATTRIBUTES)):
+            cls.__doc__ = (cls.__doc__ or "").replace(f"    {{common {name}}}\n", text)
+
+    def __init__(
+        self,
+        *,
+        n_clusters: int,
+        normalize: bool,
+        fragments: Literal["attach", "keep"],
+        min_fraction: float,
+        min_gap: float,
+        n_init: int,
+        random_state: int | np.random.RandomState | None,
+        n_jobs: int | None,
+        verbose: int,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.normalize = normalize
+        self.fragments = fragments
+        self.min_fraction = min_fraction
+        self.min_gap = min_gap
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @abstractmethod
     def _code(self, dictionary: Dictionary) -> CodeResult:
@@ -69,6 +140,7 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             X=X,
             fragments=self.fragments,
             min_fraction=self.min_fraction,
+            min_gap=self.min_gap,
             n_init=self.n_init,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

@@ -18,8 +18,8 @@ class L0Graph(SelfExpressiveClusterer):
     r"""Sparse subspace clustering by l0 codes: the l0-graph.
 
     Every sample is written as an l0-sparse combination of the others,
-    :math:`\min \|x_i - \sum_j z_{ij} x_j\|_2^2 + \mathrm{l0\_penalty} \|z_i\|_0`, by a proximal method that starts from l1
-    codes, and the graph of the codes is clustered.
+    :math:`\min \|x_i - \sum_j z_{ij} x_j\|_2^2 + \mathrm{l0\_penalty} \|z_i\|_0`, by a proximal method that starts
+    from l1 codes, and the graph of the codes is clustered.
 
     Parameters
     ----------
@@ -39,43 +39,11 @@ class L0Graph(SelfExpressiveClusterer):
         usually stopped, not run to convergence.
     tol : float, default=1e-6
         Stop when the total objective changes by less than this.
-    normalize : bool, default=True
-        Scale samples to unit norm first. Zero samples stay zero.
-    fragments : {"attach", "keep"}, default="attach"
-        What to do with components too small to be clusters; see `cluster_graph`.
-    min_fraction : float, default=0.3
-        Size under which a component is a fragment, as a share of the mean cluster size.
-    n_init : int, default=20
-        Number of k-means starts.
-    random_state : int, RandomState or None, default=None
-        Seeds the k-means starts, the only randomness.
-    n_jobs : int or None, default=None
-        Threads: None is 1, -1 all cores. The result does not depend on it.
-    verbose : int, default=0
-        Log the stages.
+    {common parameters}
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each sample.
-    codes_ : csr_array of shape (n_samples, n_samples)
-        Codes, row i of sample i, zero diagonal.
-    affinity_matrix_ : csr_array of shape (n_samples, n_samples)
-        (\|Z\| + \|Z\|^T) / 2.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised affinity; zero rows for attached samples.
-    eigenvalues_ : ndarray of shape (n_clusters,)
-        Their eigenvalues, descending.
-    objective_ : ndarray of shape (n_iter_ + 1,)
-        Total objective per iteration.
-    n_iter_ : int
-        Iterations done.
-    n_components_, n_attached_ : int
-        Connected components of the graph; samples that were attached to a cluster after the embedding.
-    stage_seconds_ : dict
-        Seconds of each stage.
-    n_features_in_ : int
-        Number of features seen in fit.
+    {common attributes}
 
     Examples
     --------
@@ -99,25 +67,29 @@ class L0Graph(SelfExpressiveClusterer):
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
+        min_gap: float = 0.01,
         n_init: int = 20,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters=n_clusters,
+            normalize=normalize,
+            fragments=fragments,
+            min_fraction=min_fraction,
+            min_gap=min_gap,
+            n_init=n_init,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.l0_penalty = l0_penalty
         self.l1_penalty = l1_penalty
         self.lipschitz = lipschitz
         self.tau = tau
         self.max_iter = max_iter
         self.tol = tol
-        self.normalize = normalize
-        self.fragments = fragments
-        self.min_fraction = min_fraction
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _code(self, dictionary: Dictionary) -> CodeResult:
         with stage("l1 codes"):

@@ -8,7 +8,7 @@ from .._validation import check_codes
 
 
 def affinity(codes: sp.csr_array) -> sp.csr_array:
-    """Symmetrise codes: (\\|Z\\| + \\|Z\\|^T) / 2.
+    """Symmetrise codes: the mean of their absolute values and its transpose.
 
     Parameters
     ----------

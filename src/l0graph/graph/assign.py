@@ -67,8 +67,8 @@ def assign_labels(
     n_found = int(labels.max()) + 1
     if n_found < n_clusters:
         msg = (
-            f"only {n_found} of n_clusters={n_clusters} clusters are not empty: the embedding has too few distinct rows;"
-            " ask for fewer clusters or a denser graph"
+            f"only {n_found} of n_clusters={n_clusters} clusters are not empty: the embedding has too few distinct"
+            " rows; ask for fewer clusters or a denser graph"
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
     return labels

@@ -123,7 +123,7 @@ def _inside(A: sp.csr_array, known: np.ndarray, k: int) -> _Pairs:
         values, vectors = scipy.linalg.eigh(dense, subset_by_index=[s - k, s - 1])
         return values[::-1], vectors[:, ::-1]
     values, vectors = _lanczos(A, known[:, None], k, seed=0)
-    # Lanczos finds one vector of a repeated eigenvalue. Look for what it missed until nothing above the last one is left.
+    # Lanczos finds one vector of a repeated eigenvalue: look for what it missed until nothing above the last is left.
     for attempt in range(1, 2 * k + 2):
         more, vector = _lanczos(A, np.column_stack([known, vectors]), 1, seed=attempt)
         if more[0] <= values[-1] + _RESIDUAL:

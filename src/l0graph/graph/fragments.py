@@ -56,9 +56,7 @@ def link_components(W: sp.csr_array, X: np.ndarray, n_clusters: int, n_threads: 
         W = sp.csr_array(W + links.maximum(links.T))
 
 
-def attach(
-    X: np.ndarray, labels: np.ndarray, kept: np.ndarray, n_threads: int = 1
-) -> np.ndarray:
+def attach(X: np.ndarray, labels: np.ndarray, kept: np.ndarray, n_threads: int = 1) -> np.ndarray:
     """Label the samples that are not ``kept`` like their most similar kept sample.
 
     X has unit rows; ``labels`` are the kept samples'. A sample like none, of cosine zero with all, goes to

@@ -1,4 +1,7 @@
-"""Rows of X as float64, shared by the kernels. Change with care: callers' caches do not notice (see the package's note)."""
+"""Rows of X as float64, shared by the kernels.
+
+Change with care: callers' caches do not notice (see the package's note).
+"""
 
 from __future__ import annotations
 

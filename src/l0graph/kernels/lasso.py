@@ -51,7 +51,11 @@ def _descend(G, b, h, z, q, max_sweeps, tol):
 
 @njit(cache=True, nogil=True)
 def _solve_support(G, b, h, support, signs, k, L, y):
-    """Solve G_SS y = b_S - h signs by Cholesky. False where G_SS is not safely positive definite."""
+    """Solve G_SS y = b_S - h signs by Cholesky; return -1.
+
+    Where a member depends on the ones before it, return its place in the support instead, and in y the combination of
+    members that vanishes: A_S^T y = 0, with 1 at that member.
+    """
     for i in range(k):
         si = support[i]
         for j in range(i + 1):
@@ -60,7 +64,14 @@ def _solve_support(G, b, h, support, signs, k, L, y):
                 value -= L[i, t] * L[j, t]
             if i == j:
                 if value <= _PIVOT * G[si, si]:
-                    return False
+                    y[:k] = 0.0
+                    y[i] = 1.0
+                    for t in range(i - 1, -1, -1):
+                        value = -L[i, t]
+                        for u in range(t + 1, i):
+                            value -= L[u, t] * y[u]
+                        y[t] = value / L[t, t]
+                    return i
                 L[i, i] = np.sqrt(value)
             else:
                 L[i, j] = value / L[j, j]
@@ -74,7 +85,21 @@ def _solve_support(G, b, h, support, signs, k, L, y):
         for t in range(i + 1, k):
             value -= L[t, i] * y[t]
         y[i] = value / L[i, i]
-    return True
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _step_to_boundary(z, support, signs, k, direction):
+    """Return the largest step that keeps all signs and the place of the member that blocks it (-1: nobody)."""
+    step = np.inf
+    blocking = -1
+    for i in range(k):
+        if direction[i] * signs[i] < 0.0:
+            reach = -z[support[i]] / direction[i]
+            if reach < step:
+                step = reach
+                blocking = i
+    return step, blocking
 
 
 @njit(cache=True, nogil=True)
@@ -96,20 +121,26 @@ def _polish(G, b, h, z, q):
             signs[k] = 1.0 if z[j] > 0.0 else -1.0
             k += 1
     for _ in range(10 * n + 10):
-        if not _solve_support(G, b, h, support, signs, k, L, y):
+        dependent = _solve_support(G, b, h, support, signs, k, L, y)
+        if dependent < 0:
+            for i in range(k):
+                y[i] -= z[support[i]]
+        else:
+            # Along y the fit stays the same; go where the l1 norm falls until a member drops out.
+            slope = 0.0
+            for i in range(k):
+                slope += signs[i] * y[i]
+            if slope > 0.0:
+                for i in range(k):
+                    y[i] = -y[i]
+        step, blocking = _step_to_boundary(z, support, signs, k, y)
+        if dependent < 0 and step > 1.0:
+            step = 1.0
+            blocking = -1
+        if dependent >= 0 and blocking < 0:
             return False
-        step = 1.0
-        blocking = -1
         for i in range(k):
-            if y[i] * signs[i] <= 0.0:
-                here = z[support[i]]
-                reach = here / (here - y[i]) if here != y[i] else 0.0
-                if reach < step or blocking < 0:
-                    step = reach
-                    blocking = i
-        for i in range(k):
-            j = support[i]
-            z[j] = y[i] if blocking < 0 else z[j] + step * (y[i] - z[j])
+            z[support[i]] += step * y[i]
         if blocking >= 0:
             z[support[blocking]] = 0.0
             for i in range(blocking, k - 1):
@@ -148,7 +179,7 @@ def _minimise(G, b, h, z):
     q = b - np.dot(G, z)
     _descend(G, b, h, z, q, _SWEEPS, 1e-3)
     if not _polish(G, b, h, z, q):
-        # Dependent members: the minimiser is not unique, but descent still converges to one.
+        # Rounding at nearly dependent members; descent converges all the same, slowly.
         q = b - np.dot(G, z)
         _descend(G, b, h, z, q, _FALLBACK_SWEEPS, _ROUNDING)
 
@@ -207,7 +238,7 @@ def lasso_finish(X, own, h, slack, members, coefs, n_members, objectives, gaps):
         z = coefs[b, :k]
         signs = np.sign(z)
         y = np.empty(k)
-        if _solve_support(G, correlations, h, np.arange(k), signs, k, np.empty((k, k)), y):
+        if _solve_support(G, correlations, h, np.arange(k), signs, k, np.empty((k, k)), y) < 0:
             agree = True
             for i in range(k):
                 agree = agree and y[i] * signs[i] > 0.0

@@ -52,7 +52,23 @@ def _submatrix(G, kept):
 
 @njit(cache=True, nogil=True)
 def _iterate(
-    X, own, penalty, L, tau, check_step, max_norm, start, stop, screened, items, values, members, coefs, k, objective, residual
+    X,
+    own,
+    penalty,
+    L,
+    tau,
+    check_step,
+    max_norm,
+    start,
+    stop,
+    screened,
+    items,
+    values,
+    members,
+    coefs,
+    k,
+    objective,
+    residual,
 ):
     """Iterate one sample from ``start`` to ``stop``, or to where atoms might enter that nobody has screened.
 

@@ -33,9 +33,7 @@ def _sift_down(keys, items, size):
         if child >= size:
             return
         right = child + 1
-        if right < size and (
-            keys[right] < keys[child] or (keys[right] == keys[child] and items[right] > items[child])
-        ):
+        if right < size and (keys[right] < keys[child] or (keys[right] == keys[child] and items[right] > items[child])):
             child = right
         if keys[i] < keys[child] or (keys[i] == keys[child] and items[i] > items[child]):
             return
