@@ -66,6 +66,34 @@ def test_rows_are_the_rows_of_the_whole(method):
     assert method(X, rows=[], **kwargs).codes.shape == (0, 80)
 
 
+def test_new_samples_are_coded_over_the_old(method):
+    kwargs = {} if method is CODES["l1"] else {"tol": 0}
+    X, X_new = random_data(80), random_data(25, seed=1)
+    codes = method(X, X_new=X_new, **kwargs).codes
+    assert codes.shape == (25, 80)
+    # The global step constant knows one sample more, so its iterates differ a little.
+    tolerance = 1e-3 if method is CODES["l0-global"] else 1e-9
+    # As last samples of a set in which only the first 80 may be used: code one at a time.
+    for i in range(0, 25, 8):
+        alone = method(np.vstack([X, X_new[i]]), rows=[80], **kwargs).codes
+        np.testing.assert_allclose(codes[[i]].toarray(), alone.toarray()[:, :80], atol=tolerance)
+    # A sample of the training set is best explained by itself.
+    assert (method(X, X_new=X[:5], **kwargs).codes.toarray().argmax(axis=1) == np.arange(5)).all()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"X_new": np.ones((3, 5))}, "X_new has 5 features but X has 12"),
+        ({"X_new": np.ones((3, 12)), "rows": [1]}, "exclude each other"),
+        ({"X_new": np.full((3, 12), np.nan)}, "X_new contains NaN"),
+    ],
+)
+def test_bad_new_samples_are_refused(method, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        method(random_data(), **kwargs)
+
+
 def test_float32_is_kept_and_agrees(method):
     X = random_data().astype(np.float32)
     single, double = method(X), method(X.astype(np.float64))

@@ -12,11 +12,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from .._progress import report
 from .._threads import blas_threads, kernel_threads, resolve_n_jobs
 from .._types import CodeResult, Status
-from .._validation import check_codes, check_number, check_option, check_rows
+from .._validation import check_codes, check_number, check_option
 from ..kernels.proximal import iterate
 from ._assembly import CodeAssembler, padded
 from .l1 import l1_codes
-from .working_set import Block, Dictionary, dictionary_of
+from .working_set import Block, Dictionary, Targets, dictionary_of, targets_of
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,29 @@ def largest_singular_value_squared(dictionary: Dictionary) -> float:
 
 def iterate_rows(
     dictionary: Dictionary,
-    rows: np.ndarray,
+    targets: Targets,
     init: sp.csr_array,
     step: Step,
     n_steps: int,
     n_threads: int,
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Iterate the codes of ``rows`` from ``init`` exactly ``n_steps`` times.
+    """Iterate the codes of the targets from ``init`` exactly ``n_steps`` times.
 
-    Returns the codes and the objective of each row at each iteration, (n_rows, n_steps + 1).
+    Returns the codes and the objective of each target at each iteration, (n_targets, n_steps + 1).
     """
-    assembler = CodeAssembler(len(rows), dictionary.n_samples)
-    objectives = np.empty((len(rows), n_steps + 1))
+    assembler = CodeAssembler(len(targets), dictionary.n_samples)
+    objectives = np.empty((len(targets), n_steps + 1))
     size = dictionary.block_size()
-    for start in range(0, len(rows), size):
-        chosen = np.arange(start, min(start + size, len(rows)))
+    for start in range(0, len(targets), size):
+        chosen = np.arange(start, min(start + size, len(targets)))
         members, coefs, n_members = padded(init, start, int(chosen[-1]) + 1)
-        state = _BlockState(dictionary, rows[chosen], members, coefs, n_members, step, n_steps)
+        state = _BlockState(
+            dictionary, Targets(targets.values[chosen], targets.own[chosen]), members, coefs, n_members, step, n_steps
+        )
         state.run(n_threads)
         objectives[chosen] = state.objectives
         assembler.add(chosen, state.members, state.coefs, state.n_members)
-        report("l0 codes", int(chosen[-1]) + 1, len(rows))
+        report("l0 codes", int(chosen[-1]) + 1, len(targets))
     return assembler.assemble(np.dtype(np.float64)), objectives
 
 
@@ -74,7 +76,7 @@ class _BlockState:
     def __init__(
         self,
         dictionary: Dictionary,
-        own: np.ndarray,
+        targets: Targets,
         members: np.ndarray,
         coefs: np.ndarray,
         n_members: np.ndarray,
@@ -82,21 +84,21 @@ class _BlockState:
         n_steps: int,
     ) -> None:
         self.dictionary = dictionary
-        self.own = own
+        self.targets = targets
         self.members, self.coefs, self.n_members = members, coefs, n_members
         self.step = step
         self.n_steps = n_steps
-        self.L = np.full(len(own), step.lipschitz)
-        self.reached = np.zeros(len(own), dtype=np.int64)
-        self.objectives = np.empty((len(own), n_steps + 1))
+        self.L = np.full(len(targets), step.lipschitz)
+        self.reached = np.zeros(len(targets), dtype=np.int64)
+        self.objectives = np.empty((len(targets), n_steps + 1))
 
     def run(self, n_threads: int) -> None:
         """Iterate all rows to the end; rows into which atoms may enter are screened step by step."""
         screened = False
-        open_rows = np.arange(len(self.own))
+        open_rows = np.arange(len(self.targets))
         while len(open_rows):
             if screened:
-                block = Block(self.own[open_rows], self._residuals)
+                block = Block(self.targets.own[open_rows], self._residuals)
                 bounds = np.sqrt(self.step.penalty * self.L[open_rows] / 2)
                 entering = self.dictionary.all_at_least(block, bounds, n_threads)
             else:
@@ -116,14 +118,14 @@ class _BlockState:
         if room > 0:
             self.members = np.pad(self.members, ((0, 0), (0, room)))
             self.coefs = np.pad(self.coefs, ((0, 0), (0, room)))
-        everything = len(chosen) == len(self.own)
+        everything = len(chosen) == len(self.targets)
         names = ("L", "reached", "members", "coefs", "n_members", "objectives")
         parts = [getattr(self, name) if everything else getattr(self, name)[chosen] for name in names]
         residuals = np.empty((len(chosen), self.dictionary.X.shape[1]))
         with kernel_threads(n_threads):
             iterate(
                 self.dictionary.X,
-                self.own[chosen],
+                self.targets.values[chosen],
                 self.step.penalty,
                 self.step.tau,
                 self.step.raise_where_needed,
@@ -165,6 +167,7 @@ def l0_codes(
     max_iter: int = 100,
     tol: float = 1e-6,
     rows: np.ndarray | slice | None = None,
+    X_new: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> CodeResult:
     r"""Write every sample as an l0-sparse combination of the others, by the proximal method.
@@ -197,6 +200,8 @@ def l0_codes(
         Stop when the total objective changes by less than this. 0 never stops early.
     rows : ndarray of int, slice or None, default=None
         The samples to code; all by default. All samples are atoms in any case.
+    X_new : array-like of shape (n_new, n_features), default=None
+        Code these samples over X instead of X's own.
     n_jobs : int or None, default=None
         Threads, as scikit-learn counts them: None is 1, -1 all cores. The codes do not depend on it.
 
@@ -235,12 +240,12 @@ def l0_codes(
     check_number(max_iter, "max_iter", at_least=0, integer=True)
     check_number(tol, "tol", at_least=0)
     dictionary = dictionary_of(X)
-    rows = check_rows(rows, dictionary.n_samples)
+    targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)
     if init is None:
-        init = l1_codes(dictionary, l1_penalty=l1_penalty, rows=rows, n_jobs=n_jobs).codes
+        init = l1_codes(dictionary, l1_penalty=l1_penalty, rows=rows, X_new=X_new, n_jobs=n_jobs).codes
     else:
-        init = _clean(check_codes(init, (len(rows), dictionary.n_samples), name="init"), rows)
+        init = _clean(check_codes(init, (len(targets), dictionary.n_samples), name="init"), targets.own)
 
     if lipschitz == "global":
         value = tau * 2 * largest_singular_value_squared(dictionary)
@@ -249,12 +254,12 @@ def l0_codes(
         value = float(lipschitz)
     step = Step(l0_penalty, value, tau, raise_where_needed=lipschitz != "global")
 
-    codes, per_row = iterate_rows(dictionary, rows, init, step, max_iter, n_threads)
+    codes, per_row = iterate_rows(dictionary, targets, init, step, max_iter, n_threads)
     objective = total_objective(per_row)
     stop = stopping_iteration(objective, tol)
     if stop is not None and stop < max_iter:
         # The rule looks at the total over all rows, known only now: go again, to exactly there.
-        codes, _ = iterate_rows(dictionary, rows, init, step, stop, n_threads)
+        codes, _ = iterate_rows(dictionary, targets, init, step, stop, n_threads)
     n_iter = max_iter if stop is None else stop
     return CodeResult(
         codes=codes.astype(dictionary.X.dtype),
@@ -264,11 +269,11 @@ def l0_codes(
     )
 
 
-def _clean(codes: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
+def _clean(codes: sp.csr_array, own: np.ndarray) -> sp.csr_array:
     """Return codes without explicit zeros and without the samples' own entries; a copy only if there are such."""
-    own = np.repeat(rows, np.diff(codes.indptr)) == codes.indices
-    if own.any() or (codes.data == 0).any():
+    diagonal = np.repeat(own, np.diff(codes.indptr)) == codes.indices
+    if diagonal.any() or (codes.data == 0).any():
         codes = codes.copy()
-        codes.data[own] = 0
+        codes.data[diagonal] = 0
         codes.eliminate_zeros()
     return codes

@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .._progress import report
 from .._threads import kernel_threads, resolve_n_jobs
 from .._types import CodeResult, Status
-from .._validation import check_number, check_rows
+from .._validation import check_number
 from ..kernels.lasso import lasso_finish, lasso_round
 from ._assembly import CodeAssembler
-from .working_set import Block, Dictionary, dictionary_of
+from .working_set import Block, Dictionary, Targets, dictionary_of, row_norms, targets_of
 
 _N_ITEMS = 32
 """New members a working set takes at a time."""
@@ -22,11 +22,10 @@ _N_ITEMS = 32
 class _Pool:
     """The rows under way: a block that is refilled as rows finish, so that products stay of full size."""
 
-    def __init__(self, dictionary: Dictionary, rows: np.ndarray) -> None:
-        self._dictionary = dictionary
-        self._rows = rows
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
         self._next = 0
-        n_features = dictionary.X.shape[1]
+        n_features = targets.values.shape[1]
         self.positions = np.empty(0, dtype=np.int64)
         self.members = np.empty((0, _N_ITEMS), dtype=np.int64)
         self.coefs = np.empty((0, _N_ITEMS))
@@ -36,14 +35,18 @@ class _Pool:
 
     @property
     def own(self) -> np.ndarray:
-        return self._rows[self.positions]
+        return self._targets.own[self.positions]
+
+    @property
+    def values(self) -> np.ndarray:
+        return self._targets.values[self.positions]
 
     def keep(self, kept: np.ndarray) -> None:
         for name in ("positions", "members", "coefs", "n_members", "residuals", "rounds"):
             setattr(self, name, getattr(self, name)[kept])
 
     def refill(self, size: int) -> None:
-        new = np.arange(self._next, min(self._next + size - len(self.positions), len(self._rows)))
+        new = np.arange(self._next, min(self._next + size - len(self.positions), len(self._targets)))
         if not len(new):
             return
         self._next = int(new[-1]) + 1
@@ -52,7 +55,7 @@ class _Pool:
         self.members = np.concatenate([self.members, empty.astype(np.int64)])
         self.coefs = np.concatenate([self.coefs, empty])
         self.n_members = np.concatenate([self.n_members, np.zeros(len(new), dtype=np.int64)])
-        self.residuals = np.concatenate([self.residuals, self._dictionary.X[self._rows[new]].astype(np.float64)])
+        self.residuals = np.concatenate([self.residuals, self._targets.values[new].astype(np.float64)])
         self.rounds = np.concatenate([self.rounds, np.zeros(len(new), dtype=np.int64)])
 
     def make_room(self, n_items: int) -> None:
@@ -69,6 +72,7 @@ def l1_codes(
     tol: float = 1e-10,
     max_iter: int = 1000,
     rows: np.ndarray | slice | None = None,
+    X_new: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> CodeResult:
     r"""Write every sample as an l1-sparse combination of the others.
@@ -89,6 +93,8 @@ def l1_codes(
         Most rounds of working-set growth per row.
     rows : ndarray of int, slice or None, default=None
         The samples to code; all by default. All samples are atoms in any case.
+    X_new : array-like of shape (n_new, n_features), default=None
+        Code these samples over X instead of X's own.
     n_jobs : int or None, default=None
         Threads, as scikit-learn counts them: None is 1, -1 all cores. The codes do not depend on it.
 
@@ -119,15 +125,15 @@ def l1_codes(
     check_number(tol, "tol", above=0)
     check_number(max_iter, "max_iter", at_least=1, integer=True)
     dictionary = dictionary_of(X)
-    rows = check_rows(rows, dictionary.n_samples)
+    targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)
     half = l1_penalty / 2
 
-    assembler = CodeAssembler(len(rows), dictionary.n_samples)
-    objectives = np.empty(len(rows))
-    gaps = np.empty(len(rows))
+    assembler = CodeAssembler(len(targets), dictionary.n_samples)
+    objectives = np.empty(len(targets))
+    gaps = np.empty(len(targets))
     n_rounds = 0
-    pool = _Pool(dictionary, rows)
+    pool = _Pool(targets)
     size = dictionary.block_size()
     pool.refill(size)
     n_done = 0
@@ -153,7 +159,7 @@ def l1_codes(
             with kernel_threads(n_threads):
                 lasso_finish(
                     dictionary.X,
-                    rows[positions],
+                    targets.values[positions],
                     half,
                     slack,
                     pool.members[finished],
@@ -167,14 +173,14 @@ def l1_codes(
             gaps[positions] = row_gaps
             n_rounds = max(n_rounds, int(pool.rounds[finished].max()))
             n_done += len(positions)
-        report("l1 codes", n_done, len(rows))
+        report("l1 codes", n_done, len(targets))
         pool.keep(~done)
         if len(pool.positions):
             pool.make_room(_N_ITEMS)
             with kernel_threads(n_threads):
                 lasso_round(
                     dictionary.X,
-                    pool.own,
+                    pool.values,
                     half,
                     pool.members,
                     pool.coefs,
@@ -185,15 +191,15 @@ def l1_codes(
                 )
         pool.refill(size)
 
-    squared_norms = dictionary.norms[rows] ** 2
+    squared_norms = row_norms(targets.values) ** 2
     # Rounding of the objective itself is the floor under any tolerance.
     certified = gaps <= (tol + 1e-13) * squared_norms
     status = Status.CONVERGED if certified.all() else Status.MAX_ITER
     if not certified.all():
         worst = float((gaps[~certified] / squared_norms[~certified]).max())
         msg = (
-            f"l1_codes: {np.count_nonzero(~certified)} of {len(rows)} rows have a relative duality gap over tol={tol:g}"
-            f" (largest {worst:.1e}): raise max_iter or tol"
+            f"l1_codes: {np.count_nonzero(~certified)} of {len(targets)} rows have a relative duality gap over"
+            f" tol={tol:g} (largest {worst:.1e}): raise max_iter or tol"
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
     return CodeResult(

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
 from .._threads import blas_threads, kernel_threads
-from .._validation import check_data
+from .._validation import check_data, check_rows
 from ..kernels import screen
 
 BLOCK_BYTES = 256 * 2**20
@@ -21,13 +22,31 @@ BLOCK_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
+class Targets:
+    """The samples to be coded: some of the atoms, or new ones."""
+
+    values: np.ndarray
+    """(n_targets, n_features), of the atoms' dtype."""
+    own: np.ndarray
+    """For each target its index among the atoms, where it must not be used; -1 for a new sample."""
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+
+@dataclass(frozen=True)
 class Block:
-    """Residuals of some samples, about to be compared with all atoms."""
+    """Residuals of some targets, about to be compared with all atoms."""
 
     own: np.ndarray
-    """The samples' indices, which are not atoms for themselves."""
+    """As in `Targets`."""
     residuals: np.ndarray
     """(rows, n_features), float64."""
+
+
+def row_norms(X: np.ndarray) -> np.ndarray:
+    """Return the Euclidean norms of rows, in float64."""
+    return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
 class Dictionary:
@@ -43,7 +62,7 @@ class Dictionary:
         # Numba compiles read-only and writable arrays separately: always read-only, so always one version.
         self.X = X.view()
         self.X.flags.writeable = False
-        self.norms = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+        self.norms = row_norms(X)
         self.max_norm = float(self.norms.max(initial=0.0))
 
     @property
@@ -96,7 +115,7 @@ class Dictionary:
         return int(np.clip(BLOCK_BYTES // row_bytes, 16, 1024))
 
     def _cosines(self, block: Block, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-        norms = np.sqrt(np.einsum("ij,ij->i", block.residuals, block.residuals))
+        norms = row_norms(block.residuals)
         scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
         unit = (block.residuals * scale[:, None]).astype(np.float32)
         with blas_threads(n_threads):
@@ -171,6 +190,22 @@ class Dictionary:
                 items = np.empty(offsets[-1], dtype=np.int64)
                 values = np.empty(offsets[-1])
         return offsets, items, values
+
+
+def targets_of(dictionary: Dictionary, rows: Any, X_new: Any) -> Targets:
+    """Return what is to be coded: the samples of X at ``rows``, all for None, or those of ``X_new``."""
+    if X_new is None:
+        rows = check_rows(rows, dictionary.n_samples)
+        everything = len(rows) == dictionary.n_samples and np.array_equal(rows, np.arange(len(rows)))
+        return Targets(dictionary.X if everything else dictionary.X[rows], rows)
+    if rows is not None:
+        msg = "rows and X_new exclude each other: rows are samples of X, X_new are others"
+        raise ValueError(msg)
+    X_new = check_data(X_new, name="X_new", min_samples=1)
+    if X_new.shape[1] != dictionary.X.shape[1]:
+        msg = f"X_new has {X_new.shape[1]} features but X has {dictionary.X.shape[1]}: they must be the same"
+        raise ValueError(msg)
+    return Targets(X_new.astype(dictionary.X.dtype, copy=False), np.full(len(X_new), -1))
 
 
 def dictionary_of(X: np.ndarray | Dictionary) -> Dictionary:

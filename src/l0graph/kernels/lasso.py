@@ -201,14 +201,14 @@ def _merge(members, coefs, n_members, items, n_items):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def lasso_round(X, own, h, members, coefs, n_members, items, n_items, residuals):
+def lasso_round(X, targets, h, members, coefs, n_members, items, n_items, residuals):
     """Let the items into each row's working set, minimise over it, keep the support.
 
     IN/OUT ``members``, ``coefs`` (rows, capacity; members sorted) and ``n_members``; OUT ``residuals`` (rows, d).
     """
-    for b in prange(own.shape[0]):
+    for b in prange(targets.shape[0]):
         ids, z = _merge(members[b], coefs[b], n_members[b], items[b], n_items[b])
-        x = as_float64(X[own[b]])
+        x = as_float64(targets[b])
         A = gather(X, ids)
         _minimise(np.dot(A, A.T), np.dot(A, x), h, z)
         k = 0
@@ -222,16 +222,16 @@ def lasso_round(X, own, h, members, coefs, n_members, items, n_items, residuals)
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def lasso_finish(X, own, h, slack, members, coefs, n_members, objectives, gaps):
+def lasso_finish(X, targets, h, slack, members, coefs, n_members, objectives, gaps):
     """Solve each row once more from its sorted support and signs alone, so that the way there leaves no trace.
 
     No atom outside the support may correlate with the residual by more than h (1 + ``slack``): the caller has
     screened. With that, ``gaps`` bounds the objective's distance from the minimum by the dual point that is the
     residual scaled into the feasible set. IN/OUT ``coefs``; OUT ``objectives``, ``gaps``.
     """
-    for b in prange(own.shape[0]):
+    for b in prange(targets.shape[0]):
         k = n_members[b]
-        x = as_float64(X[own[b]])
+        x = as_float64(targets[b])
         A = gather(X, members[b, :k])
         G = np.dot(A, A.T)
         correlations = np.dot(A, x)

@@ -53,7 +53,7 @@ def _submatrix(G, kept):
 @njit(cache=True, nogil=True)
 def _iterate(
     X,
-    own,
+    target,
     penalty,
     L,
     tau,
@@ -76,7 +76,7 @@ def _iterate(
     IN/OUT the padded row ``members`` (sorted), ``coefs``; OUT ``objective`` from ``start`` on and, where stopped
     early, ``residual``. Returns (iteration reached, support size, L).
     """
-    x = as_float64(X[own])
+    x = as_float64(target)
     xx = np.dot(x, x)
     ids = members[:k].copy()
     z = coefs[:k].copy()
@@ -148,7 +148,7 @@ def _iterate(
 @njit(cache=True, nogil=True, parallel=True)
 def iterate(
     X,
-    own,
+    targets,
     penalty,
     tau,
     check_step,
@@ -173,10 +173,10 @@ def iterate(
     IN/OUT ``L``, ``reached``, ``members``, ``coefs``, ``n_members``; OUT ``objectives`` (rows, stop + 1), ``residuals``
     (of the rows that stopped early).
     """
-    for b in prange(own.shape[0]):
+    for b in prange(targets.shape[0]):
         reached[b], n_members[b], L[b] = _iterate(
             X,
-            own[b],
+            targets[b],
             penalty,
             L[b],
             tau,
