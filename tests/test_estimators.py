@@ -147,3 +147,44 @@ def test_coil20_cells_of_the_paper(real_data, method, c):
     accuracy, information = printed[method][c]
     assert clustering_accuracy(y, labels) >= accuracy - 0.005
     assert normalized_mutual_info(y, labels) >= information - 0.005
+
+
+def test_predict_gives_back_the_training_labels(Estimator, data):
+    X, _ = data
+    model = Estimator(n_clusters=3, random_state=0).fit(X)
+    assert (model.predict(X) == model.labels_).mean() >= 0.99
+    np.testing.assert_array_equal(model.predict(X[:1]), model.predict(X)[:1])
+
+
+def test_predict_knows_new_samples_of_the_subspaces(Estimator):
+    X, y = make_subspaces(60, n_subspaces=3, dim=2, ambient_dim=12, random_state=1)
+    train, test = np.arange(len(X)) % 2 == 0, np.arange(len(X)) % 2 == 1
+    model = Estimator(n_clusters=3, random_state=0).fit(X[train])
+    predicted = model.predict(X[test])
+    assert clustering_accuracy(np.r_[y[train], y[test]], np.r_[model.labels_, predicted]) == 1
+    single = Estimator(n_clusters=3, random_state=0).fit(X[train].astype(np.float32))
+    np.testing.assert_array_equal(single.predict(X[test]), predicted)
+    threaded = Estimator(n_clusters=3, random_state=0, n_jobs=2).fit(X[train])
+    np.testing.assert_array_equal(threaded.predict(X[test]), predicted)
+
+
+def test_predict_of_samples_without_a_code():
+    X = np.array([[1.0, 0, 0], [1, 0.1, 0], [0, 1, 0], [0.1, 1, 0], [0.05, 1, 0]])
+    model = L0Graph(2, l1_penalty=1.0, random_state=0).fit(X)
+    # Too far from all samples for a code at this penalty; zero; and a plain one.
+    new = np.array([[0.3, 0.1, 5], [0, 0, 0], [0.9, 0, 0]])
+    np.testing.assert_array_equal(model.predict(new), [model.labels_[0], model.labels_[2], model.labels_[0]])
+
+
+def test_recluster_uses_the_same_graph(Estimator, data):
+    X, _ = data
+    model = Estimator(n_clusters=3, random_state=0).fit(X)
+    labels = model.labels_.copy()
+    other = model.recluster(5)
+    np.testing.assert_array_equal(other.labels_, Estimator(n_clusters=5, random_state=0).fit(X).labels_)
+    np.testing.assert_array_equal(model.labels_, labels)
+    assert (model.n_clusters, other.n_clusters) == (3, 5)
+    assert other.affinity_matrix_ is model.affinity_matrix_
+    assert "l1 codes" not in other.stage_seconds_
+    with pytest.raises(ValueError, match="n_clusters=121 is more than"):
+        model.recluster(121)

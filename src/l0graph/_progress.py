@@ -32,6 +32,19 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 @contextmanager
+def talking(verbose: int) -> Iterator[None]:
+    """Log the stages that run inside the block, if ``verbose``; to standard error where nothing else is set up."""
+    level = logger.level
+    if verbose:
+        logging.basicConfig(format="%(name)s: %(message)s")
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
 def timing() -> Iterator[dict[str, float]]:
     """Collect the seconds of the stages that run inside the block."""
     seconds: dict[str, float] = {}

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABCMeta, abstractmethod
+from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._progress import logger, stage, timing
+from .._progress import stage, talking, timing
+from .._threads import resolve_n_jobs
 from .._types import CodeResult
 from .._validation import check_data, check_n_clusters
 from ..codes.working_set import Dictionary
 from ..graph.affinity import affinity
 from ..graph.cluster import cluster_graph
 from ..graph.neighbors import unit_rows
+from .predict import predict_labels
 
 _COMMON_PARAMETERS = """\
     normalize : bool, default=True
@@ -98,8 +101,17 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self.verbose = verbose
 
     @abstractmethod
-    def _code(self, dictionary: Dictionary) -> CodeResult:
-        """Return the codes of all samples; parameters are checked there."""
+    def _code(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
+        """Return the codes of all samples, or of new ones over them; parameters are checked there."""
+
+    def _graph(self, dictionary: Dictionary) -> sp.csr_array:
+        """Return the affinity; keep what else the method has to show."""
+        result = self._code(dictionary)
+        self.codes_ = result.codes
+        self.objective_ = result.objective
+        self.n_iter_ = result.n_iter
+        with stage("affinity"):
+            return affinity(result.codes)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
@@ -118,26 +130,65 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
         check_n_clusters(self.n_clusters, X.shape[0])
         X = unit_rows(X) if self.normalize else check_data(X)
-        level = logger.level
-        if self.verbose:
-            logging.basicConfig(format="%(name)s: %(message)s")
-            logger.setLevel(logging.INFO)
-        try:
-            with timing() as seconds:
-                self._cluster(X)
-        finally:
-            logger.setLevel(level)
+        with talking(self.verbose), timing() as seconds:
+            self._fit_X = X
+            self.affinity_matrix_ = self._graph(Dictionary(X))
+            self._cluster()
         self.stage_seconds_ = seconds
         return self
 
-    def _cluster(self, X: np.ndarray) -> None:
-        result = self._code(Dictionary(X))
-        with stage("affinity"):
-            W = affinity(result.codes)
+    def recluster(self, n_clusters: int) -> Self:
+        """Return a copy of this fitted estimator with another number of clusters, from the same graph.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters.
+
+        Returns
+        -------
+        estimator
+            Fitted; this one stays as it is.
+        """
+        check_is_fitted(self)
+        check_n_clusters(n_clusters, len(self.labels_))
+        other = copy(self)
+        other.n_clusters = n_clusters
+        with talking(self.verbose), timing() as seconds:
+            other._cluster()
+        other.stage_seconds_ = seconds
+        return other
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Give new samples the clusters that explain them best.
+
+        A sample is coded over the training samples by the same method, and goes to the cluster whose samples' part of
+        the code leaves the smallest residual; of equals to the first. A sample with an empty code goes to the
+        cluster of the training sample of largest absolute cosine, a zero sample to the largest cluster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features)
+            New samples in rows.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+            Labels.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=self._fit_X.dtype, order="C", reset=False)
+        X = unit_rows(X) if self.normalize else check_data(X, min_samples=1)
+        with talking(self.verbose):
+            codes = self._code(Dictionary(self._fit_X), X).codes
+        n_threads = resolve_n_jobs(self.n_jobs)
+        return predict_labels(codes, self._fit_X, self.labels_, X, n_threads)
+
+    def _cluster(self) -> None:
         clustering = cluster_graph(
-            W,
+            self.affinity_matrix_,
             self.n_clusters,
-            X=X,
+            X=self._fit_X,
             fragments=self.fragments,
             min_fraction=self.min_fraction,
             min_gap=self.min_gap,
@@ -145,10 +196,6 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        self.codes_ = result.codes
-        self.objective_ = result.objective
-        self.n_iter_ = result.n_iter
-        self.affinity_matrix_ = W
         self.labels_ = clustering.labels
         self.embedding_ = clustering.embedding
         self.eigenvalues_ = clustering.eigenvalues

@@ -91,9 +91,9 @@ class L0Graph(SelfExpressiveClusterer):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _code(self, dictionary: Dictionary) -> CodeResult:
+    def _code(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
         with stage("l1 codes"):
-            init = l1_codes(dictionary, l1_penalty=self.l1_penalty, n_jobs=self.n_jobs).codes
+            init = l1_codes(dictionary, l1_penalty=self.l1_penalty, X_new=X_new, n_jobs=self.n_jobs).codes
         with stage("l0 codes"):
             return l0_codes(
                 dictionary,
@@ -103,5 +103,6 @@ class L0Graph(SelfExpressiveClusterer):
                 tau=self.tau,
                 max_iter=self.max_iter,
                 tol=self.tol,
+                X_new=X_new,
                 n_jobs=self.n_jobs,
             )

@@ -72,6 +72,6 @@ class L1Graph(SelfExpressiveClusterer):
         self.l1_penalty = l1_penalty
         self.tol = tol
 
-    def _code(self, dictionary: Dictionary) -> CodeResult:
+    def _code(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
         with stage("l1 codes"):
-            return l1_codes(dictionary, l1_penalty=self.l1_penalty, tol=self.tol, n_jobs=self.n_jobs)
+            return l1_codes(dictionary, l1_penalty=self.l1_penalty, tol=self.tol, X_new=X_new, n_jobs=self.n_jobs)

@@ -17,8 +17,9 @@ from .embedding import component_labels, spectral_embedding
 from .fragments import attach, large_components, link_components
 from .neighbors import unit_rows
 
-_A_FEW = 0.02
-"""Share of samples that may be attached without a word."""
+_A_FEW = 5
+_A_SMALL_SHARE = 0.02
+"""So many samples, or such a share of them, may be attached without a word."""
 
 
 class FragmentedGraphWarning(UserWarning):
@@ -138,7 +139,7 @@ def cluster_graph(
         embedding = np.zeros((n, n_dimensions), dtype=kept_embedding.dtype)
         embedding[kept] = kept_embedding
     n_attached = n - int(np.count_nonzero(kept))
-    if n_attached > _A_FEW * n:
+    if n_attached > max(_A_FEW, _A_SMALL_SHARE * n):
         n_fragments = n_components - component_labels(W[kept][:, kept])[0]
         msg = (
             f"{n_attached} of {n} samples lie in {n_fragments} components too small to be clusters and were attached to"
