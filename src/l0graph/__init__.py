@@ -17,24 +17,32 @@ if TYPE_CHECKING:
     from .codes.l1 import l1_codes as l1_codes
     from .estimators.l0 import L0Graph as L0Graph
     from .estimators.l1 import L1Graph as L1Graph
+    from .estimators.path import PathPoint as PathPoint
+    from .estimators.path import l0_path as l0_path
     from .graph.affinity import affinity as affinity
     from .graph.assign import assign_labels as assign_labels
     from .graph.cluster import FragmentedGraphWarning as FragmentedGraphWarning
     from .graph.cluster import GraphClustering as GraphClustering
     from .graph.cluster import cluster_graph as cluster_graph
+    from .graph.count import ClusterCount as ClusterCount
+    from .graph.count import estimate_n_clusters as estimate_n_clusters
     from .graph.embedding import spectral_embedding as spectral_embedding
 
 _HOMES = {
     "CodeResult": "_types",
+    "ClusterCount": "graph.count",
     "FragmentedGraphWarning": "graph.cluster",
     "GraphClustering": "graph.cluster",
     "L0Graph": "estimators.l0",
     "L1Graph": "estimators.l1",
+    "PathPoint": "estimators.path",
     "Status": "_types",
     "affinity": "graph.affinity",
     "assign_labels": "graph.assign",
     "cluster_graph": "graph.cluster",
+    "estimate_n_clusters": "graph.count",
     "l0_codes": "codes.l0",
+    "l0_path": "estimators.path",
     "l1_codes": "codes.l1",
     "spectral_embedding": "graph.embedding",
     "warmup": "_warmup",
