@@ -12,11 +12,10 @@ def summary_lines(estimator: Any, shape: tuple[int, int]) -> list[str]:
     n_samples, n_features = shape
     sizes = _cluster_sizes(estimator.labels_)
     seconds = estimator.stage_seconds_
-    nonzeros = estimator.codes_.nnz / n_samples
     lines = {
         "data": f"{n_samples:,} samples, {n_features:,} features",
         "clusters": f"{len(sizes)} by {type(estimator).__name__}, of {_listed(sizes)} samples",
-        "codes": f"{nonzeros:.1f} nonzeros a sample",
+        **_codes(estimator),
         "graph": _graph(estimator),
         "seconds": f"{sum(seconds.values()):.2f} ({', '.join(f'{stage} {s:.2f}' for stage, s in seconds.items())})",
     }
@@ -34,6 +33,13 @@ def _listed(sizes: list[int]) -> str:
     if len(sizes) <= _MOST_SIZES:
         return ", ".join(f"{size:,}" for size in sizes)
     return f"{min(sizes):,} to {max(sizes):,}"
+
+
+def _codes(estimator: Any) -> dict[str, str]:
+    """Return the line on codes, none for a graph that does not come from codes."""
+    if not hasattr(estimator, "codes_"):
+        return {}
+    return {"codes": f"{estimator.codes_.nnz / estimator.codes_.shape[0]:.1f} nonzeros a sample"}
 
 
 def _graph(estimator: Any) -> str:

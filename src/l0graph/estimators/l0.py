@@ -102,7 +102,8 @@ class L0Graph(SelfExpressiveClusterer):
                 lipschitz=self.lipschitz,
                 tau=self.tau,
                 max_iter=self.max_iter,
-                tol=self.tol,
+                # The stopping rule looks at all rows together: a new sample's code must not depend on the others'.
+                tol=self.tol if X_new is None else 0.0,
                 X_new=X_new,
                 n_jobs=self.n_jobs,
             )
