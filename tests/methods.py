@@ -4,7 +4,18 @@ from functools import partial
 
 import numpy as np
 
-from l0graph import L0Graph, L1Graph, l0_codes, l1_codes
+from l0graph import (
+    SMCE,
+    L0Graph,
+    L1Graph,
+    OMPGraph,
+    RegularizedL0Graph,
+    l0_codes,
+    l1_codes,
+    omp_codes,
+    regularized_l0_codes,
+    smce_codes,
+)
 
 CODES = {
     "l1": l1_codes,
@@ -12,9 +23,13 @@ CODES = {
     "l0-global": partial(l0_codes, lipschitz="global", l0_penalty=0.01),
     # A step so long that atoms outside the support enter, and columns need a larger constant.
     "l0-open": partial(l0_codes, lipschitz=0.5, l0_penalty=1e-3, max_iter=20),
+    "omp": omp_codes,
+    "smce": smce_codes,
+    "regularized": regularized_l0_codes,
+    "regularized-open": partial(regularized_l0_codes, lipschitz=0.5, gamma=1e-4, max_iter=10, max_sweeps=3),
 }
 
-ESTIMATORS = {"l1": L1Graph, "l0": L0Graph}
+ESTIMATORS = {"l1": L1Graph, "l0": L0Graph, "omp": OMPGraph, "smce": SMCE, "regularized": RegularizedL0Graph}
 
 
 def unit(X):

@@ -97,6 +97,15 @@ def test_embedding_is_the_same_on_every_run_and_in_float32():
     np.testing.assert_allclose(np.abs(single), np.abs(first), atol=1e-4)
 
 
+def test_affinity_by_the_maximum():
+    Z = sp.csr_array(np.array([[0, -1, 0], [0.5, 0, 2], [0, 0, 0]], dtype=np.float32))
+    W = affinity(Z, "max")
+    assert W.dtype == np.float32
+    np.testing.assert_array_equal(W.toarray(), [[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    with pytest.raises(ValueError, match="symmetrize must be one of 'mean', 'max', got 'sum'"):
+        affinity(Z, "sum")
+
+
 def test_affinity():
     Z = sp.random_array(
         (30, 30), density=0.2, rng=np.random.default_rng(0), data_sampler=lambda size: np.full(size, -2.0)

@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from ._warmup import warmup as warmup
     from .codes.l0 import l0_codes as l0_codes
     from .codes.l1 import l1_codes as l1_codes
+    from .codes.omp import omp_codes as omp_codes
+    from .codes.regularized import regularized_l0_codes as regularized_l0_codes
+    from .codes.smce import smce_codes as smce_codes
     from .estimators.l0 import L0Graph as L0Graph
     from .estimators.l1 import L1Graph as L1Graph
+    from .estimators.omp import OMPGraph as OMPGraph
     from .estimators.path import PathPoint as PathPoint
     from .estimators.path import l0_path as l0_path
+    from .estimators.regularized import RegularizedL0Graph as RegularizedL0Graph
+    from .estimators.semi_supervised import GraphLabelSpreading as GraphLabelSpreading
+    from .estimators.smce import SMCE as SMCE
+    from .estimators.spectral import SpectralGraph as SpectralGraph
     from .graph.affinity import affinity as affinity
     from .graph.assign import assign_labels as assign_labels
     from .graph.cluster import FragmentedGraphWarning as FragmentedGraphWarning
@@ -27,15 +35,21 @@ if TYPE_CHECKING:
     from .graph.count import ClusterCount as ClusterCount
     from .graph.count import estimate_n_clusters as estimate_n_clusters
     from .graph.embedding import spectral_embedding as spectral_embedding
+    from .graph.gaussian import self_tuning_affinity as self_tuning_affinity
 
 _HOMES = {
     "CodeResult": "_types",
     "ClusterCount": "graph.count",
     "FragmentedGraphWarning": "graph.cluster",
     "GraphClustering": "graph.cluster",
+    "GraphLabelSpreading": "estimators.semi_supervised",
     "L0Graph": "estimators.l0",
     "L1Graph": "estimators.l1",
+    "OMPGraph": "estimators.omp",
+    "SMCE": "estimators.smce",
     "PathPoint": "estimators.path",
+    "RegularizedL0Graph": "estimators.regularized",
+    "SpectralGraph": "estimators.spectral",
     "Status": "_types",
     "affinity": "graph.affinity",
     "assign_labels": "graph.assign",
@@ -44,6 +58,10 @@ _HOMES = {
     "l0_codes": "codes.l0",
     "l0_path": "estimators.path",
     "l1_codes": "codes.l1",
+    "omp_codes": "codes.omp",
+    "regularized_l0_codes": "codes.regularized",
+    "smce_codes": "codes.smce",
+    "self_tuning_affinity": "graph.gaussian",
     "spectral_embedding": "graph.embedding",
     "warmup": "_warmup",
 }

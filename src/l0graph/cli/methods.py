@@ -58,9 +58,17 @@ PARAMETERS = {
         NumberOr("global"),
         "Step constant: entries under sqrt(2 l0_penalty / lipschitz) become zero.",
     ),
+    "n_nonzero": Parameter(("--n-nonzero",), int, "Number of nonzeros of a code."),
+    "n_neighbors": Parameter(("--n-neighbors",), int, "Number of nearest samples that a code, or a scale, goes by."),
+    "n_kept": Parameter(("--n-kept",), int, "Keep so many of the largest weights of each sample."),
+    "min_weight": Parameter(("--min-weight",), float, "Drop smaller weights from the graph."),
+    "penalty": Parameter(("--penalty",), float, "Price of a coefficient per relative distance."),
+    "gamma": Parameter(("--gamma",), float, "Price of an entry in which the codes of two neighbours differ."),
     "tau": Parameter(("--tau",), float, "Safety factor of the step, greater than 1."),
     "max_iter": Parameter(("--max-iter",), int, "Most iterations."),
+    "max_sweeps": Parameter(("--max-sweeps",), int, "Most visits of each sample, of max_iter iterations each."),
     "tol": Parameter(("--tol",), float, "When to stop iterating."),
+    "sweep_tol": Parameter(("--sweep-tol",), float, "When to stop visiting."),
     "normalize": Parameter(("--normalize/--no-normalize",), bool, "Scale samples to unit norm."),
     "fragments": Parameter(
         ("--fragments",),
@@ -99,6 +107,38 @@ METHODS = {
         },
     ),
     "l1": Method("L1Graph", "l1-sparse codes", {"l1_penalty": 0.1, "tol": 1e-10, **_GRAPH}),
+    "regularized": Method(
+        "RegularizedL0Graph",
+        "l0-sparse codes that near samples share",
+        {
+            "gamma": 0.1,
+            "n_neighbors": 5,
+            "l1_penalty": 0.1,
+            "lipschitz": 100.0,
+            "tau": 1.1,
+            "max_iter": 30,
+            "max_sweeps": 5,
+            "tol": 1e-6,
+            "sweep_tol": 1e-6,
+            **_GRAPH,
+        },
+    ),
+    "omp": Method("OMPGraph", "codes by orthogonal matching pursuit", {"n_nonzero": 3, "tol": 1e-6, **_GRAPH}),
+    "smce": Method(
+        "SMCE", "sparse affine codes of near neighbours", {"n_neighbors": 15, "penalty": 0.1, "tol": 1e-10, **_GRAPH}
+    ),
+    "spectral": Method(
+        "SpectralGraph",
+        "self-tuning Gaussian graph, as a baseline",
+        {
+            "n_neighbors": 7,
+            "n_kept": None,
+            "min_weight": 1e-8,
+            **_GRAPH,
+            "fragments": "keep",
+            "min_gap": 0.0,
+        },
+    ),
 }
 
 

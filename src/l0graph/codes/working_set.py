@@ -89,7 +89,16 @@ class Dictionary:
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each atom the first atom equal to it or to its negative, and its rank among those.
+        """For each atom the first atom equal to it or to its negative, and its rank among those."""
+        return self._grouped(up_to_sign=True)
+
+    @cached_property
+    def copies(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each atom the first atom equal to it, and its rank among those."""
+        return self._grouped(up_to_sign=False)
+
+    def _grouped(self, up_to_sign: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Group equal atoms.
 
         Equal means equal up to the rounding of a normalisation (x and 2x, once of norm one, can differ in
         the last bit): rows are compared on a grid of 64 units in the last place of the largest norm.
@@ -102,8 +111,8 @@ class Dictionary:
         seen: dict[bytes, list[int]] = {}
         for i, x in enumerate(self.X):
             steps = np.rint(x / grid)
-            leading = steps[np.argmax(steps != 0)]
-            key = blake2b((steps * np.sign(leading) + 0.0).tobytes(), digest_size=16).digest()
+            sign = np.sign(steps[np.argmax(steps != 0)]) if up_to_sign else 1.0
+            key = blake2b((steps * sign + 0.0).tobytes(), digest_size=16).digest()
             group = seen.setdefault(key, [i, 0])  # first atom, members so far
             first[i], rank[i] = group
             group[1] += 1
@@ -155,6 +164,33 @@ class Dictionary:
                 counts,
             )
         return items, counts
+
+    def strongest(
+        self, block: Block, members: np.ndarray, n_members: np.ndarray, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return for each row the atom of largest absolute correlation, -1 for none, and that correlation.
+
+        The row's members are passed over, and so are all but one of equal atoms; of equal correlations the first wins.
+        """
+        cosines, norms = self._cosines(block, n_threads)
+        items = np.empty(len(norms), dtype=np.int64)
+        values = np.empty(len(norms))
+        with kernel_threads(n_threads):
+            screen.strongest(
+                cosines,
+                norms,
+                self.product_error,
+                self.X,
+                self.norms,
+                block.residuals,
+                block.own,
+                *self._groups,
+                members,
+                n_members,
+                items,
+                values,
+            )
+        return items, values
 
     def all_at_least(
         self, block: Block, bounds: np.ndarray, n_threads: int

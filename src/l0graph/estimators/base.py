@@ -71,6 +71,8 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     the lines ``{common parameters}`` and ``{common attributes}`` where the texts above belong.
     """
 
+    _symmetrize: Literal["mean", "max"] = "mean"
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Complete the docstring."""
         super().__init_subclass__(**kwargs)
@@ -111,7 +113,7 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self.objective_ = result.objective
         self.n_iter_ = result.n_iter
         with stage("affinity"):
-            return affinity(result.codes)
+            return affinity(result.codes, self._symmetrize)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import scipy.sparse as sp
 
-from .._validation import check_codes
+from .._validation import check_codes, check_option
 
 
-def affinity(codes: sp.csr_array) -> sp.csr_array:
-    """Symmetrise codes: the mean of their absolute values and its transpose.
+def affinity(codes: sp.csr_array, symmetrize: Literal["mean", "max"] = "mean") -> sp.csr_array:
+    """Symmetrise codes: the mean, or the maximum, of their absolute values and its transpose.
 
     Parameters
     ----------
     codes : sparse matrix of shape (n_samples, n_samples)
         Row i is the code of sample i.
+    symmetrize : {"mean", "max"}, default="mean"
+        What becomes of the two weights that a pair of samples give each other.
 
     Returns
     -------
@@ -32,8 +36,12 @@ def affinity(codes: sp.csr_array) -> sp.csr_array:
     if codes.shape[0] != codes.shape[1]:
         msg = f"codes must be square, got shape {codes.shape}: an affinity needs the codes of all samples"
         raise ValueError(msg)
+    check_option(symmetrize, "symmetrize", ("mean", "max"))
     magnitude = abs(codes)
-    W = sp.csr_array((magnitude + magnitude.T) * codes.dtype.type(0.5))
+    if symmetrize == "max":
+        W = sp.csr_array(magnitude.maximum(magnitude.T))
+    else:
+        W = sp.csr_array((magnitude + magnitude.T) * codes.dtype.type(0.5))
     W.eliminate_zeros()
     W.sort_indices()
     return W

@@ -1,4 +1,4 @@
-"""Which atoms correlate with a residual by at least a bound, decided exactly.
+"""Which atoms correlate with a residual by at least a bound, or most, decided exactly.
 
 ``cosines`` come from a float32 matrix product of unit vectors and are off by at most ``error``. Where that leaves the
 comparison open, the inner product is taken again in float64.
@@ -115,6 +115,38 @@ def largest_above(
 
 
 @njit(cache=True, nogil=True, parallel=True)
+def largest_entries_above(residuals, bound, n_atoms, members, n_members, items, counts):
+    """For each row append the largest atoms of the identity, feature t as ``n_atoms + t``, that are above ``bound``.
+
+    Their correlations are the residual's entries. As many as ``items`` has room for. IN/OUT ``items``, ``counts``.
+    """
+    for b in prange(residuals.shape[0]):
+        first = counts[b]
+        capacity = items.shape[1] - first
+        keys = np.empty(capacity)
+        chosen = items[b, first:]
+        known = members[b, : n_members[b]]
+        count = 0
+        for t in range(residuals.shape[1]):
+            size = abs(residuals[b, t])
+            if size <= bound:
+                continue
+            position = np.searchsorted(known, n_atoms + t)
+            if position < known.shape[0] and known[position] == n_atoms + t:
+                continue
+            if count < capacity:
+                keys[count] = size
+                chosen[count] = n_atoms + t
+                _sift_up(keys, chosen, count)
+                count += 1
+            elif size > keys[0]:
+                keys[0] = size
+                chosen[0] = n_atoms + t
+                _sift_down(keys, chosen, count)
+        counts[b] = first + count
+
+
+@njit(cache=True, nogil=True, parallel=True)
 def all_at_least(cosines, scales, bounds, error, X, norms, residuals, own, offsets, items, values, counts, fill):
     """For each row every atom whose correlation is at least its bound, in ascending order.
 
@@ -139,3 +171,53 @@ def all_at_least(cosines, scales, bounds, error, X, norms, residuals, own, offse
                 values[offsets[b] + count] = exact
             count += 1
         counts[b] = count
+
+
+@njit(cache=True, nogil=True)
+def _strongest_of_row(cosines, scale, error, X, norms, residual, own, group_first, group_rank, members):
+    """Return the atom of largest absolute correlation and that correlation; -1 where no atom has any.
+
+    Of equal ones the first wins.
+    """
+    n = cosines.shape[0]
+    floor = 0.0  # the largest absolute correlation is at least this
+    for j in range(n):
+        low = (abs(np.float64(cosines[j])) - error) * norms[j] * scale
+        if low > floor and _allowed(j, own, group_first, group_rank) and not (members == j).any():
+            floor = low
+    strongest = -1
+    largest = 0.0
+    for j in range(n):
+        high = (abs(np.float64(cosines[j])) + error) * norms[j] * scale
+        if high < floor or high <= abs(largest):
+            continue
+        if not _allowed(j, own, group_first, group_rank) or (members == j).any():
+            continue
+        correlation = _inner(X, j, residual)
+        if abs(correlation) > abs(largest):
+            largest = correlation
+            strongest = j
+    return strongest, largest
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def strongest(
+    cosines, scales, error, X, norms, residuals, own, group_first, group_rank, members, n_members, items, values
+):
+    """For each row the atom of largest absolute correlation that is not among its members.
+
+    OUT: ``items`` (rows,), -1 for none, and ``values`` (rows,), the exact float64 correlations.
+    """
+    for b in prange(cosines.shape[0]):
+        items[b], values[b] = _strongest_of_row(
+            cosines[b],
+            scales[b],
+            error,
+            X,
+            norms,
+            residuals[b],
+            own[b],
+            group_first,
+            group_rank,
+            members[b, : n_members[b]],
+        )
