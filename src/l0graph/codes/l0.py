@@ -245,7 +245,7 @@ def l0_codes(
     if init is None:
         init = l1_codes(dictionary, l1_penalty=l1_penalty, rows=rows, X_new=X_new, n_jobs=n_jobs).codes
     else:
-        init = _clean(check_codes(init, (len(targets), dictionary.n_samples), name="init"), targets.own)
+        init = clean(check_codes(init, (len(targets), dictionary.n_samples), name="init"), targets.own)
 
     if lipschitz == "global":
         value = tau * 2 * largest_singular_value_squared(dictionary)
@@ -269,7 +269,7 @@ def l0_codes(
     )
 
 
-def _clean(codes: sp.csr_array, own: np.ndarray) -> sp.csr_array:
+def clean(codes: sp.csr_array, own: np.ndarray) -> sp.csr_array:
     """Return codes without explicit zeros and without the samples' own entries; a copy only if there are such."""
     diagonal = np.repeat(own, np.diff(codes.indptr)) == codes.indices
     if diagonal.any() or (codes.data == 0).any():
