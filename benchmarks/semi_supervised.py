@@ -26,7 +26,6 @@ GRAPHS = {
     "l0": GraphLabelSpreading("l0"),
     "l1": GraphLabelSpreading("l1"),
     "5-NN": GraphLabelSpreading("knn", n_neighbors=5),
-    "Gaussian": GraphLabelSpreading("gaussian"),
 }
 SHARES = (0.05, 0.1, 0.3, 0.6)
 
@@ -76,6 +75,7 @@ def main() -> None:
         box=SIMPLE_HEAD,
         title=f"error on the unlabelled samples, mean and standard deviation of {options.draws} stratified draws",
     )
+    table.columns[0].no_wrap = True
     for column in table.columns[2:]:
         column.justify = "right"
     warmup()

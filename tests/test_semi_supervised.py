@@ -13,7 +13,7 @@ from l0graph.datasets import make_subspaces
 from l0graph.estimators.semi_supervised import spread
 from methods import unit
 
-NAMES = ["l0", "l1", "knn", "gaussian"]
+NAMES = ["l0", "regularized", "l1", "omp", "smce", "knn"]
 
 
 def dense_spread(W, Y, alpha):
@@ -151,7 +151,7 @@ def test_float32_is_kept(data, graph):
     [
         ({"alpha": 0}, "alpha must be greater than 0"),
         ({"alpha": 1.0}, "alpha must be less than 1, got 1.0"),
-        ({"graph": "l2"}, "graph must be one of 'l0', 'l1', .*'knn' or a clusterer of this library, got 'l2'"),
+        ({"graph": "l2"}, "graph must be one of 'l0', .*'knn' or a clusterer of this library, got 'l2'"),
         ({"graph": None}, "graph must be one of"),
         ({"graph": "knn", "n_neighbors": 0}, "n_neighbors must be at least 1"),
         ({"graph": L1Graph(l1_penalty=-1)}, "l1_penalty must be greater than 0"),

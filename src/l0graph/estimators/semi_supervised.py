@@ -23,7 +23,9 @@ from ..graph.neighbors import most_similar, unit_rows
 from .base import SelfExpressiveClusterer
 from .l0 import L0Graph
 from .l1 import L1Graph
-from .spectral import SpectralGraph
+from .omp import OMPGraph
+from .regularized import RegularizedL0Graph
+from .smce import SMCE
 
 _TOL = 1e-12
 """Largest residual of the linear systems, relative to the right-hand side."""
@@ -62,7 +64,13 @@ class _NeighborGraph:
         return CodeResult(codes, objective=np.zeros(1), n_iter=0, status=Status.CONVERGED)
 
 
-_CLUSTERERS = {"l0": L0Graph, "l1": L1Graph, "gaussian": SpectralGraph}
+_CLUSTERERS: dict[str, type[Any]] = {
+    "l0": L0Graph,
+    "regularized": RegularizedL0Graph,
+    "l1": L1Graph,
+    "omp": OMPGraph,
+    "smce": SMCE,
+}
 """The graphs by name, beside "knn": one row for each clusterer."""
 
 
@@ -78,9 +86,10 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    graph : {"l0", "l1", "knn", "gaussian"} or clusterer of this library, default="l0"
-        The graph: of l0 codes, of l1 codes, of the nearest neighbours, or a self-tuning Gaussian one, all with their
-        default parameters; or the graph of an unfitted clusterer, ``L0Graph(l0_penalty=0.3)`` say.
+    graph : {"l0", "regularized", "l1", "omp", "smce", "knn"} or clusterer of this library, default="l0"
+        The graph of `L0Graph`, `RegularizedL0Graph`, `L1Graph`, `OMPGraph` or `SMCE` with default parameters, or that
+        of the nearest neighbours; or the graph of an unfitted clusterer, ``L0Graph(l0_penalty=0.3)`` say. Of a
+        `SpectralGraph` keep few weights (``n_kept``): over a full graph labels spread to everywhere alike.
     alpha : float, default=0.99
         How much of its distribution a sample takes from its neighbours, between 0 and 1; the rest is its own label's.
     n_neighbors : int, default=5
@@ -261,7 +270,7 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # Codes compare directions, up to sign, in which classes that are blobs in the plane need not differ.
-        tags.classifier_tags.poor_score = self.graph not in ("knn", "gaussian")
+        tags.classifier_tags.poor_score = self.graph != "knn"
         return tags
 
     def _of_most_similar(
@@ -280,7 +289,8 @@ def _one_hot(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(msg)
     # An array of objects may hold strings and the number -1; without the latter it is one of strings again.
     labels = np.asarray(y[~unlabelled].tolist()) if y.dtype.kind == "O" else y[~unlabelled]
-    check_classification_targets(labels)
+    # Three times each: scikit-learn takes many classes for so few labels as are usual here for a sign of regression.
+    check_classification_targets(np.tile(labels, 3))
     if unlabelled.any() and y.dtype.kind in "if" and np.all(labels == 1):
         # With one class there is nothing to classify, and scikit-learn has every classifier take the classes -1 and 1.
         msg = "y holds only -1 and 1: taken for two classes, not for class 1 and unlabelled samples; rename 1 for that"
