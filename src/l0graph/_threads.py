@@ -1,22 +1,24 @@
-"""Thread counts: one place decides how many threads BLAS and Numba use.
+"""Threads: one place decides how many run.
 
-Two regimes alternate: a big matrix product (BLAS takes all threads, Numba none) and a loop over samples (Numba takes
-all threads, and BLAS calls inside it must run on one, or threads multiply). Numba's workqueue layer aborts the process
-when two Python threads enter it, so a lock guards every entry.
+Two regimes alternate: a big matrix product, where BLAS takes all threads, and a loop over samples, where rows go to
+Python threads in chunks and BLAS calls inside run on one. Kernels release the GIL, so plain threads are enough:
+Numba's own parallel loops take several times as long to compile, and its threading layers forbid a later fork or a
+second caller.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Any
 
-import numba
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-_kernel_lock = threading.RLock()
+_blas_lock = threading.RLock()
 
 
 @lru_cache(maxsize=1)
@@ -32,19 +34,26 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
 
 @contextmanager
 def blas_threads(n_threads: int) -> Iterator[None]:
-    """Run BLAS on ``n_threads`` threads inside the block."""
-    with _controller().limit(limits=n_threads, user_api="blas"):
+    """Run BLAS on ``n_threads`` threads inside the block.
+
+    The number is the process's, so callers from several Python threads take turns.
+    """
+    with _blas_lock, _controller().limit(limits=n_threads, user_api="blas"):
         yield
 
 
-@contextmanager
-def kernel_threads(n_threads: int) -> Iterator[None]:
-    """Run Numba kernels on ``n_threads`` threads, BLAS calls inside them on one."""
-    with _kernel_lock:
-        before = numba.get_num_threads()
-        numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
-        try:
-            with blas_threads(1):
-                yield
-        finally:
-            numba.set_num_threads(before)
+def run_rows(kernel: Callable[..., None], n_rows: int, n_threads: int, *args: Any) -> None:
+    """Run ``kernel(start, stop, *args)`` over all rows, on ``n_threads`` threads.
+
+    A kernel treats each row by itself, so the chunks leave no trace in the result.
+    """
+    with blas_threads(1):
+        if n_threads == 1 or n_rows < 2:
+            kernel(0, n_rows, *args)
+            return
+        # Rows differ in cost: several chunks a thread even that out.
+        size = max(1, -(-n_rows // (8 * n_threads)))
+        with ThreadPoolExecutor(n_threads) as pool:
+            chunks = [pool.submit(kernel, start, min(start + size, n_rows), *args) for start in range(0, n_rows, size)]
+            for chunk in chunks:
+                chunk.result()

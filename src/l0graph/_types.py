@@ -33,6 +33,8 @@ class CodeResult:
         How the iteration ended.
     gap : ndarray of shape (n_rows,) or None
         For convex methods: a certified bound on how far each row's objective is above its minimum.
+    outliers : csr_array of shape (n_rows, n_features) or None
+        Where gross errors were modelled: what was taken out of each row as such.
     """
 
     codes: sp.csr_array
@@ -40,3 +42,4 @@ class CodeResult:
     n_iter: int
     status: Status
     gap: np.ndarray | None = field(default=None)
+    outliers: sp.csr_array | None = field(default=None)

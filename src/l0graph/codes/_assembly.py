@@ -38,6 +38,11 @@ class CodeAssembler:
         return codes
 
 
+def split_outliers(codes: sp.csr_array, n_atoms: int) -> tuple[sp.csr_array, sp.csr_array]:
+    """Split codes over [X; I] into those over X and the outliers, the part over the identity."""
+    return sp.csr_array(codes[:, :n_atoms]), sp.csr_array(codes[:, n_atoms:])
+
+
 def padded(codes: sp.csr_array, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rows start to stop of CSR codes as padded ``(members, coefs, n_members)``."""
     indptr = codes.indptr[start : stop + 1].astype(np.int64)

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .._progress import report
-from .._threads import blas_threads, kernel_threads, resolve_n_jobs
+from .._threads import blas_threads, resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
 from .._validation import check_codes, check_number, check_option
 from ..kernels.proximal import iterate
-from ._assembly import CodeAssembler, padded
+from ._assembly import CodeAssembler, padded, split_outliers
 from .l1 import l1_codes
 from .working_set import Block, Dictionary, Targets, dictionary_of, targets_of
 
@@ -24,6 +24,8 @@ class Step:
     """The step rule of the iteration: ``lipschitz`` is tau s, the same for every column at the start."""
 
     penalty: float
+    outlier_penalty: float
+    """Infinite where no outliers are modelled."""
     lipschitz: float
     tau: float
     raise_where_needed: bool
@@ -54,7 +56,7 @@ def iterate_rows(
 
     Returns the codes and the objective of each target at each iteration, (n_targets, n_steps + 1).
     """
-    assembler = CodeAssembler(len(targets), dictionary.n_samples)
+    assembler = CodeAssembler(*init.shape)
     objectives = np.empty((len(targets), n_steps + 1))
     size = dictionary.block_size()
     for start in range(0, len(targets), size):
@@ -101,6 +103,9 @@ class _BlockState:
                 block = Block(self.targets.own[open_rows], self._residuals)
                 bounds = np.sqrt(self.step.penalty * self.L[open_rows] / 2)
                 entering = self.dictionary.all_at_least(block, bounds, n_threads)
+                if self.step.outlier_penalty < np.inf:
+                    bounds = np.sqrt(self.step.outlier_penalty * self.L[open_rows] / 2)
+                    entering = _with_features(entering, self._residuals, bounds, self.dictionary.n_samples)
             else:
                 entering = (np.zeros(len(open_rows) + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
             open_rows = self._advance(open_rows, screened, entering, n_threads)
@@ -122,27 +127,46 @@ class _BlockState:
         names = ("L", "reached", "members", "coefs", "n_members", "objectives")
         parts = [getattr(self, name) if everything else getattr(self, name)[chosen] for name in names]
         residuals = np.empty((len(chosen), self.dictionary.X.shape[1]))
-        with kernel_threads(n_threads):
-            iterate(
-                self.dictionary.X,
-                self.targets.values[chosen],
-                self.step.penalty,
-                self.step.tau,
-                self.step.raise_where_needed,
-                # A hair more than the largest norm: rounding must not close a row that the exact bound leaves open.
-                self.dictionary.max_norm * (1 + 1e-12),
-                self.n_steps,
-                screened,
-                *entering,
-                *parts,
-                residuals,
-            )
+        run_rows(
+            iterate,
+            len(chosen),
+            n_threads,
+            self.dictionary.X,
+            self.targets.values[chosen],
+            self.step.penalty,
+            self.step.outlier_penalty,
+            self.step.tau,
+            self.step.raise_where_needed,
+            # A hair more than the largest norm: rounding must not close a row that the exact bound leaves open.
+            self.dictionary.max_norm * (1 + 1e-12),
+            self.n_steps,
+            screened,
+            *entering,
+            *parts,
+            residuals,
+        )
         if not everything:
             for name, part in zip(names, parts, strict=True):
                 getattr(self, name)[chosen] = part
         stopped = parts[1] < self.n_steps
         self._residuals = residuals[stopped]
         return chosen[stopped]
+
+
+def _with_features(
+    entering: tuple[np.ndarray, np.ndarray, np.ndarray], residuals: np.ndarray, bounds: np.ndarray, n_atoms: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the identity's atoms whose correlation, an entry of the residual, is large enough."""
+    offsets, items, values = entering
+    rows = np.repeat(np.arange(len(bounds)), np.diff(offsets))
+    more_rows, features = np.nonzero(np.abs(residuals) >= bounds[:, None])
+    order = np.argsort(np.concatenate([rows, more_rows]), kind="stable")  # within a row: X first, then the identity
+    counts = np.diff(offsets) + np.bincount(more_rows, minlength=len(bounds))
+    return (
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([items, n_atoms + features])[order],
+        np.concatenate([values, residuals[more_rows, features]])[order],
+    )
 
 
 def stopping_iteration(objective: np.ndarray, tol: float) -> int | None:
@@ -159,9 +183,12 @@ def total_objective(per_row: np.ndarray) -> np.ndarray:
 def l0_codes(
     X: np.ndarray | Dictionary,
     *,
-    init: sp.csr_array | None = None,
+    init: sp.csr_array | CodeResult | None = None,
     l0_penalty: float = 0.5,
     l1_penalty: float = 0.1,
+    outliers: bool = False,
+    outlier_penalty: float | None = None,
+    l1_outlier_penalty: float | None = None,
     lipschitz: float | Literal["global"] = 100.0,
     tau: float = 1.1,
     max_iter: int = 100,
@@ -181,12 +208,19 @@ def l0_codes(
     ----------
     X : array-like of shape (n_samples, n_features)
         Samples in rows. Used as given: the defaults are meant for samples of unit norm.
-    init : sparse matrix of shape (n_rows, n_samples), default=None
-        Codes to start from; l1 codes by default. A diagonal is ignored.
+    init : sparse matrix of shape (n_rows, n_samples) or CodeResult, default=None
+        Codes to start from; l1 codes by default. A diagonal is ignored. A result brings its outliers along.
     l0_penalty : float, default=0.5
         Price of a nonzero, greater than 0.
     l1_penalty : float, default=0.1
         Weight of the l1 codes that the iteration starts from, where no ``init`` is given.
+    outliers : bool, default=False
+        Code over [X; I]: single features take up gross errors, at their own price; see `l1_codes`.
+    outlier_penalty : float, default=None
+        Price of a nonzero among the outliers; ``l0_penalty`` by default. An outlier smaller than
+        sqrt(2 outlier_penalty / L) is none.
+    l1_outlier_penalty : float, default=None
+        Weight of the outliers in the l1 codes that the iteration starts from; ``l1_penalty`` by default.
     lipschitz : float or "global", default=100.0
         L = tau s itself, or "global" for s = 2 sigma_max(X^T X), the constant that majorises on all supports at once.
         A number is enough where it majorises on the support of a column, 2 tau sigma_max of the support's
@@ -242,17 +276,41 @@ def l0_codes(
     dictionary = dictionary_of(X)
     targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)
+    if outlier_penalty is None:
+        outlier_penalty = l0_penalty
+    check_number(outlier_penalty, "outlier_penalty", above=0)
     if init is None:
-        init = l1_codes(dictionary, l1_penalty=l1_penalty, rows=rows, X_new=X_new, n_jobs=n_jobs).codes
-    else:
-        init = clean(check_codes(init, (len(targets), dictionary.n_samples), name="init"), targets.own)
+        init = l1_codes(
+            dictionary,
+            l1_penalty=l1_penalty,
+            outliers=outliers,
+            outlier_penalty=l1_outlier_penalty,
+            rows=rows,
+            X_new=X_new,
+            n_jobs=n_jobs,
+        )
+    started = init.outliers if isinstance(init, CodeResult) else None
+    if isinstance(init, CodeResult):
+        init = init.codes
+    init = clean(check_codes(init, (len(targets), dictionary.n_samples), name="init"), targets.own)
+    if outliers:
+        if started is None:
+            started = sp.csr_array(targets.values.shape)
+        init = sp.csr_array(sp.hstack([init, clean(started, np.full(len(targets), -1))]))
 
     if lipschitz == "global":
-        value = tau * 2 * largest_singular_value_squared(dictionary)
+        # sigma_max of [X; I]^T [X; I] is that of X^T X, and 1 more.
+        value = tau * 2 * (largest_singular_value_squared(dictionary) + outliers)
         value = value if value > 0 else 1.0  # all samples are zero: any step does
     else:
         value = float(lipschitz)
-    step = Step(l0_penalty, value, tau, raise_where_needed=lipschitz != "global")
+    step = Step(
+        penalty=l0_penalty,
+        outlier_penalty=outlier_penalty if outliers else np.inf,
+        lipschitz=value,
+        tau=tau,
+        raise_where_needed=lipschitz != "global",
+    )
 
     codes, per_row = iterate_rows(dictionary, targets, init, step, max_iter, n_threads)
     objective = total_objective(per_row)
@@ -261,11 +319,15 @@ def l0_codes(
         # The rule looks at the total over all rows, known only now: go again, to exactly there.
         codes, _ = iterate_rows(dictionary, targets, init, step, stop, n_threads)
     n_iter = max_iter if stop is None else stop
+    codes, errors = codes.astype(dictionary.X.dtype), None
+    if outliers:
+        codes, errors = split_outliers(codes, dictionary.n_samples)
     return CodeResult(
-        codes=codes.astype(dictionary.X.dtype),
+        codes=codes,
         objective=objective[: n_iter + 1],
         n_iter=n_iter,
         status=Status.MAX_ITER if stop is None else Status.CONVERGED,
+        outliers=errors,
     )
 
 

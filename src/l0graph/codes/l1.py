@@ -8,15 +8,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._progress import report
-from .._threads import kernel_threads, resolve_n_jobs
+from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
 from .._validation import check_number
 from ..kernels.lasso import lasso_finish, lasso_round
-from ._assembly import CodeAssembler
+from ..kernels.screen import largest_entries_above
+from ._assembly import CodeAssembler, split_outliers
 from .working_set import Block, Dictionary, Targets, dictionary_of, row_norms, targets_of
 
 _N_ITEMS = 32
 """New members a working set takes at a time."""
+_N_OUTLIERS = 64
+"""New features it takes as outliers at a time."""
 
 
 class _Pool:
@@ -69,6 +72,8 @@ def l1_codes(
     X: np.ndarray | Dictionary,
     *,
     l1_penalty: float = 0.1,
+    outliers: bool = False,
+    outlier_penalty: float | None = None,
     tol: float = 1e-10,
     max_iter: int = 1000,
     rows: np.ndarray | slice | None = None,
@@ -87,6 +92,12 @@ def l1_codes(
         Samples in rows. Used as given: scale them to unit norm first if that is meant.
     l1_penalty : float, default=0.1
         Weight of the l1 norm, greater than 0.
+    outliers : bool, default=False
+        Code over [X; I]: every sample is a combination of others and of single features, which takes up gross errors,
+        :math:`\min \|x_i - \sum_j z_{ij} x_j - e_i\|_2^2 + \mathrm{l1\_penalty} \|z_i\|_1 +
+        \mathrm{outlier\_penalty} \|e_i\|_1`. The e_i are returned apart, as ``outliers``.
+    outlier_penalty : float, default=None
+        Weight of the l1 norm of the outliers; ``l1_penalty`` by default.
     tol : float, default=1e-10
         Certified duality gap of each row, relative to its squared norm.
     max_iter : int, default=1000
@@ -122,14 +133,17 @@ def l1_codes(
            [-1.0833,  1.4167,  0.    ]])
     """
     check_number(l1_penalty, "l1_penalty", above=0)
+    if outlier_penalty is None:
+        outlier_penalty = l1_penalty
+    check_number(outlier_penalty, "outlier_penalty", above=0)
     check_number(tol, "tol", above=0)
     check_number(max_iter, "max_iter", at_least=1, integer=True)
     dictionary = dictionary_of(X)
     targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)
-    half = l1_penalty / 2
+    half, half_outlier = l1_penalty / 2, outlier_penalty / 2
 
-    assembler = CodeAssembler(len(targets), dictionary.n_samples)
+    assembler = CodeAssembler(len(targets), dictionary.n_samples + (targets.values.shape[1] if outliers else 0))
     objectives = np.empty(len(targets))
     gaps = np.empty(len(targets))
     n_rounds = 0
@@ -146,6 +160,20 @@ def l1_codes(
             _N_ITEMS,
             n_threads,
         )
+        if outliers:
+            items = np.pad(items, ((0, 0), (0, _N_OUTLIERS)))
+            run_rows(
+                largest_entries_above,
+                len(pool.positions),
+                n_threads,
+                pool.residuals,
+                half_outlier * (1 + tol / 2),
+                dictionary.n_samples,
+                pool.members,
+                pool.n_members,
+                items,
+                counts,
+            )
         pool.rounds += 1
         done = (counts == 0) | (pool.rounds > max_iter)
         # Rows stopped by max_iter have no screened bound: an infinite slack leaves them the trivial dual point 0.
@@ -156,18 +184,21 @@ def l1_codes(
             coefs = pool.coefs[finished]
             row_objectives = np.empty(len(positions))
             row_gaps = np.empty(len(positions))
-            with kernel_threads(n_threads):
-                lasso_finish(
-                    dictionary.X,
-                    targets.values[positions],
-                    half,
-                    slack,
-                    pool.members[finished],
-                    coefs,
-                    pool.n_members[finished],
-                    row_objectives,
-                    row_gaps,
-                )
+            run_rows(
+                lasso_finish,
+                len(positions),
+                n_threads,
+                dictionary.X,
+                targets.values[positions],
+                half,
+                half_outlier,
+                slack,
+                pool.members[finished],
+                coefs,
+                pool.n_members[finished],
+                row_objectives,
+                row_gaps,
+            )
             assembler.add(positions, pool.members[finished], coefs, pool.n_members[finished])
             objectives[positions] = row_objectives
             gaps[positions] = row_gaps
@@ -176,19 +207,22 @@ def l1_codes(
         report("l1 codes", n_done, len(targets))
         pool.keep(~done)
         if len(pool.positions):
-            pool.make_room(_N_ITEMS)
-            with kernel_threads(n_threads):
-                lasso_round(
-                    dictionary.X,
-                    pool.values,
-                    half,
-                    pool.members,
-                    pool.coefs,
-                    pool.n_members,
-                    items[~done],
-                    counts[~done],
-                    pool.residuals,
-                )
+            pool.make_room(items.shape[1])
+            run_rows(
+                lasso_round,
+                len(pool.positions),
+                n_threads,
+                dictionary.X,
+                pool.values,
+                half,
+                half_outlier,
+                pool.members,
+                pool.coefs,
+                pool.n_members,
+                items[~done],
+                counts[~done],
+                pool.residuals,
+            )
         pool.refill(size)
 
     squared_norms = row_norms(targets.values) ** 2
@@ -202,10 +236,14 @@ def l1_codes(
             f" tol={tol:g} (largest {worst:.1e}): raise max_iter or tol"
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
+    codes, errors = assembler.assemble(dictionary.X.dtype), None
+    if outliers:
+        codes, errors = split_outliers(codes, dictionary.n_samples)
     return CodeResult(
-        codes=assembler.assemble(dictionary.X.dtype),
+        codes=codes,
         objective=np.array([squared_norms.sum(), objectives.sum()]),
         n_iter=n_rounds,
         status=status,
         gap=gaps,
+        outliers=errors,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._threads import blas_threads, kernel_threads
+from .._threads import blas_threads, run_rows
 from ..kernels import nearest as kernel
 from .working_set import Dictionary, Targets, row_norms
 
@@ -27,17 +27,19 @@ def nearest(dictionary: Dictionary, targets: Targets, n_neighbors: int, n_thread
         unit = (values * scale[:, None]).astype(np.float32)
         with blas_threads(n_threads):
             cosines = unit @ dictionary.unit.T
-        with kernel_threads(n_threads):
-            kernel.nearest(
-                cosines,
-                norms,
-                dictionary.product_error,
-                dictionary.X,
-                dictionary.norms,
-                values,
-                targets.own[block],
-                items[block],
-            )
+        run_rows(
+            kernel.nearest,
+            len(cosines),
+            n_threads,
+            cosines,
+            norms,
+            dictionary.product_error,
+            dictionary.X,
+            dictionary.norms,
+            values,
+            targets.own[block],
+            items[block],
+        )
     return items
 
 

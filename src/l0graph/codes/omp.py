@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._progress import report
-from .._threads import kernel_threads, resolve_n_jobs
+from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
 from .._validation import check_number
 from ..kernels.omp import omp_step
@@ -119,24 +119,26 @@ def _pursue(
         if len(chosen):
             block = Block(targets.own[chosen], residuals[chosen])
             items, correlations = dictionary.strongest(block, members[chosen], n_members[chosen], n_threads)
-            with kernel_threads(n_threads):
-                omp_step(
-                    dictionary.X,
-                    dictionary.norms,
-                    targets.values,
-                    chosen,
-                    items,
-                    correlations,
-                    floors,
-                    members,
-                    n_members,
-                    factors,
-                    projections,
-                    coefs,
-                    residuals,
-                    current,
-                    going,
-                )
+            run_rows(
+                omp_step,
+                len(chosen),
+                n_threads,
+                dictionary.X,
+                dictionary.norms,
+                targets.values,
+                chosen,
+                items,
+                correlations,
+                floors,
+                members,
+                n_members,
+                factors,
+                projections,
+                coefs,
+                residuals,
+                current,
+                going,
+            )
         squares[:, step + 1] = current
     order = np.argsort(np.where(np.arange(n_steps) < n_members[:, None], members, dictionary.n_samples), axis=1)
     return np.take_along_axis(members, order, axis=1), np.take_along_axis(coefs, order, axis=1), n_members, squares

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._progress import report
-from .._threads import kernel_threads, resolve_n_jobs
+from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
 from .._validation import check_codes, check_number, check_option
 from ..kernels import regularized as kernel
@@ -97,19 +97,21 @@ class _Problem:
         losses = np.empty(len(self.targets))
         distances = np.empty(len(self.targets), dtype=np.int64)
         pool = self.pool
-        with kernel_threads(self.n_threads):
-            kernel.terms(
-                self.dictionary.X,
-                self.targets.values,
-                self.first,
-                *self.graph,
-                pool.starts,
-                pool.counts,
-                pool.items,
-                pool.values,
-                losses,
-                distances,
-            )
+        run_rows(
+            kernel.terms,
+            len(self.targets),
+            self.n_threads,
+            self.dictionary.X,
+            self.targets.values,
+            self.first,
+            *self.graph,
+            pool.starts,
+            pool.counts,
+            pool.items,
+            pool.values,
+            losses,
+            distances,
+        )
         return float(losses.sum() + gamma * (int(distances.sum()) / (2 if each_pair_twice else 1)))
 
     def visit(self, rows: np.ndarray, rule: Rule) -> bool:
@@ -119,7 +121,10 @@ class _Problem:
         while len(rows):
             needed = np.empty(len(rows), dtype=np.int64)
             done = np.empty(len(rows), dtype=np.bool_)
-            kernel.visit(
+            run_rows(
+                kernel.visit,
+                len(rows),
+                self.n_threads,
                 self.dictionary.X,
                 self.dictionary.norms,
                 # A hair more than the largest norm: rounding must not close a sample that the exact bound leaves open.
@@ -290,11 +295,10 @@ def regularized_l0_codes(
     status = Status.MAX_ITER
     while len(objective) <= max_sweeps and status is Status.MAX_ITER:
         n_done = n_samples * (len(objective) - 1)
-        with kernel_threads(n_threads):
-            for group in groups:
-                problem.visit(group, rule)
-                n_done += len(group)
-                report("regularized l0 codes", n_done, n_samples * max_sweeps)
+        for group in groups:
+            problem.visit(group, rule)
+            n_done += len(group)
+            report("regularized l0 codes", n_done, n_samples * max_sweeps)
         objective.append(problem.objective(gamma, each_pair_twice=True))
         if abs(objective[-1] - objective[-2]) < sweep_tol:
             status = Status.CONVERGED
@@ -323,11 +327,10 @@ def _code_new(
     start = problem.objective(rule.gamma, each_pair_twice=False)
     size = 1024
     converged = True
-    with kernel_threads(n_threads):
-        for begin in range(0, len(targets), size):
-            rows = problem.first + np.arange(begin, min(begin + size, len(targets)))
-            converged = problem.visit(rows, rule) and converged
-            report("regularized l0 codes", begin + len(rows), len(targets))
+    for begin in range(0, len(targets), size):
+        rows = problem.first + np.arange(begin, min(begin + size, len(targets)))
+        converged = problem.visit(rows, rule) and converged
+        report("regularized l0 codes", begin + len(rows), len(targets))
     return CodeResult(
         codes=pool.codes(problem.first, dictionary.n_samples, dictionary.X.dtype),
         objective=np.array([start, problem.objective(rule.gamma, each_pair_twice=False)]),

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._progress import report
-from .._threads import kernel_threads, resolve_n_jobs
+from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
 from .._validation import check_number
 from ..kernels import smce as kernel
@@ -167,24 +167,26 @@ def solve(dictionary: Dictionary, targets: Targets, n_neighbors: int, penalty: f
         # Copied, so that kernels meet writable rows only: read-only ones would be compiled a second time.
         values = targets.values[chosen].copy()
         solution.neighbors[chosen] = np.sort(nearest(atoms, Targets(values, own[chosen]), k, n_threads), axis=1)
-        with kernel_threads(n_threads):
-            kernel.smce_rows(
-                atoms.X,
-                atoms.norms,
-                values,
-                own[chosen],
-                32 * float(np.finfo(values.dtype).eps),
-                penalty,
-                _MASS,
-                solution.neighbors[chosen],
-                solution.n_neighbors[chosen],
-                solution.distances[chosen],
-                solution.coefs[chosen],
-                solution.weights[chosen],
-                solution.multipliers[chosen],
-                solution.objectives[chosen],
-                solution.gaps[chosen],
-            )
+        run_rows(
+            kernel.smce_rows,
+            len(values),
+            n_threads,
+            atoms.X,
+            atoms.norms,
+            values,
+            own[chosen],
+            32 * float(np.finfo(values.dtype).eps),
+            penalty,
+            _MASS,
+            solution.neighbors[chosen],
+            solution.n_neighbors[chosen],
+            solution.distances[chosen],
+            solution.coefs[chosen],
+            solution.weights[chosen],
+            solution.multipliers[chosen],
+            solution.objectives[chosen],
+            solution.gaps[chosen],
+        )
         solution.neighbors[chosen] = distinct[solution.neighbors[chosen]]
         report("smce codes", int(chosen.stop), n)
     return solution

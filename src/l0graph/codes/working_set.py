@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._threads import blas_threads, kernel_threads
+from .._threads import blas_threads, run_rows
 from .._validation import check_data, check_rows
 from ..kernels import screen
 
@@ -147,22 +147,24 @@ class Dictionary:
         cosines, norms = self._cosines(block, n_threads)
         items = np.empty((len(norms), n_items), dtype=np.int64)
         counts = np.empty(len(norms), dtype=np.int64)
-        with kernel_threads(n_threads):
-            screen.largest_above(
-                cosines,
-                norms,
-                np.full(len(norms), bound),
-                self.product_error,
-                self.X,
-                self.norms,
-                block.residuals,
-                block.own,
-                *self._groups,
-                members,
-                n_members,
-                items,
-                counts,
-            )
+        run_rows(
+            screen.largest_above,
+            len(norms),
+            n_threads,
+            cosines,
+            norms,
+            np.full(len(norms), bound),
+            self.product_error,
+            self.X,
+            self.norms,
+            block.residuals,
+            block.own,
+            *self._groups,
+            members,
+            n_members,
+            items,
+            counts,
+        )
         return items, counts
 
     def strongest(
@@ -175,21 +177,23 @@ class Dictionary:
         cosines, norms = self._cosines(block, n_threads)
         items = np.empty(len(norms), dtype=np.int64)
         values = np.empty(len(norms))
-        with kernel_threads(n_threads):
-            screen.strongest(
-                cosines,
-                norms,
-                self.product_error,
-                self.X,
-                self.norms,
-                block.residuals,
-                block.own,
-                *self._groups,
-                members,
-                n_members,
-                items,
-                values,
-            )
+        run_rows(
+            screen.strongest,
+            len(norms),
+            n_threads,
+            cosines,
+            norms,
+            self.product_error,
+            self.X,
+            self.norms,
+            block.residuals,
+            block.own,
+            *self._groups,
+            members,
+            n_members,
+            items,
+            values,
+        )
         return items, values
 
     def all_at_least(
@@ -205,22 +209,24 @@ class Dictionary:
         items = np.empty(0, dtype=np.int64)
         values = np.empty(0)
         for fill in (False, True):
-            with kernel_threads(n_threads):
-                screen.all_at_least(
-                    cosines,
-                    norms,
-                    bounds,
-                    self.product_error,
-                    self.X,
-                    self.norms,
-                    block.residuals,
-                    block.own,
-                    offsets,
-                    items,
-                    values,
-                    counts,
-                    fill,
-                )
+            run_rows(
+                screen.all_at_least,
+                len(norms),
+                n_threads,
+                cosines,
+                norms,
+                bounds,
+                self.product_error,
+                self.X,
+                self.norms,
+                block.residuals,
+                block.own,
+                offsets,
+                items,
+                values,
+                counts,
+                fill,
+            )
             if not fill:
                 np.cumsum(counts, out=offsets[1:])
                 items = np.empty(offsets[-1], dtype=np.int64)

@@ -49,7 +49,7 @@ class PathPoint:
     codes: sp.csr_array
 
 
-def l0_path(estimator: L0Graph, X: Any, l0_penalties: Iterable[float]) -> list[PathPoint]:
+def l0_path(estimator: Any, X: Any, l0_penalties: Iterable[float]) -> list[PathPoint]:
     """Cluster at several values of ``l0_penalty``, each started from the codes at the one before.
 
     Parameters

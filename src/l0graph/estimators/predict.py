@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._threads import kernel_threads
+from .._threads import run_rows
 from ..graph.neighbors import most_similar, unit_rows
 from ..kernels.residuals import best_cluster
 
@@ -17,16 +17,18 @@ def predict_labels(
     best = np.empty(len(X_new), dtype=np.int64)
     X, X_new = X.view(), X_new.view()
     X.flags.writeable = X_new.flags.writeable = False  # one compiled version for all callers
-    with kernel_threads(n_threads):
-        best_cluster(
-            X,
-            X_new,
-            codes.indptr.astype(np.int64),
-            codes.indices.astype(np.int64),
-            codes.data.astype(np.float64),
-            labels.astype(np.int64),
-            best,
-        )
+    run_rows(
+        best_cluster,
+        len(X_new),
+        n_threads,
+        X,
+        X_new,
+        codes.indptr.astype(np.int64),
+        codes.indices.astype(np.int64),
+        codes.data.astype(np.float64),
+        labels.astype(np.int64),
+        best,
+    )
     empty = np.flatnonzero(best < 0)
     if len(empty):
         rows = unit_rows(np.concatenate([X, X_new[empty]]))

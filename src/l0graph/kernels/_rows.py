@@ -11,12 +11,16 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def gather(X, members):
-    """Rows ``members`` of X."""
+    """Rows ``members`` of [X; I]: past the rows of X come those of the identity."""
     A = np.empty((members.shape[0], X.shape[1]))
     for i in range(members.shape[0]):
-        row = X[members[i]]
-        for t in range(X.shape[1]):
-            A[i, t] = row[t]
+        j = members[i]
+        if j < X.shape[0]:
+            for t in range(X.shape[1]):
+                A[i, t] = X[j, t]
+        else:
+            A[i] = 0.0
+            A[i, j - X.shape[0]] = 1.0
     return A
 
 

@@ -1,13 +1,14 @@
-"""Small lassos on working sets, one sample each:  min_z ||x - A^T z||^2 + 2 h ||z||_1,  A the members' rows of X.
+"""Small lassos on working sets, one sample each:  min_z ||x - A^T z||^2 + 2 sum_j h_j |z_j|,  A the members' rows.
 
-With G = A A^T and b = A x the optimality condition reads: b - G z = h sign(z) on the support, and at most h in
-absolute value elsewhere. All arithmetic is float64, whatever X is.
+Members are rows of X and, past them, of the identity, which takes up gross errors of single features. With G = A A^T
+and b = A x the optimality condition reads: b - G z = h sign(z) on the support, and at most h in absolute value
+elsewhere. All arithmetic is float64, whatever X is.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ._rows import as_float64, gather, residual_of
 
@@ -30,7 +31,7 @@ def _soft(value, h):
 
 @njit(cache=True, nogil=True)
 def _descend(G, b, h, z, q, max_sweeps, tol):
-    """Cyclic coordinate descent in place, q = b - G z kept up to date, until no coordinate moves by ``tol`` of h."""
+    """Cyclic coordinate descent in place, until no coordinate moves by ``tol`` of its h; keeps q = b - G z."""
     k = z.shape[0]
     for _ in range(max_sweeps):
         largest = 0.0
@@ -38,25 +39,25 @@ def _descend(G, b, h, z, q, max_sweeps, tol):
             g = G[j, j]
             if g <= 0.0:
                 continue
-            delta = _soft(q[j] + g * z[j], h) / g - z[j]
+            delta = _soft(q[j] + g * z[j], h[j]) / g - z[j]
             if delta != 0.0:
                 z[j] += delta
                 for i in range(k):
                     q[i] -= delta * G[j, i]
-                largest = max(largest, abs(delta) * g)
-        if largest <= tol * h:
+                largest = max(largest, abs(delta) * g / h[j])
+        if largest <= tol:
             return
     return
 
 
 @njit(cache=True, nogil=True)
-def _solve_support(G, b, h, support, signs, k, L, y):
+def _solve_support(G, b, h, support, signs, k, L, y, n_factored):
     """Solve G_SS y = b_S - h signs by Cholesky; return -1.
 
     Where a member depends on the ones before it, return its place in the support instead, and in y the combination of
-    members that vanishes: A_S^T y = 0, with 1 at that member.
+    members that vanishes: A_S^T y = 0, with 1 at that member. The first ``n_factored`` rows of L are taken as they are.
     """
-    for i in range(k):
+    for i in range(n_factored, k):
         si = support[i]
         for j in range(i + 1):
             value = G[si, support[j]]
@@ -76,7 +77,7 @@ def _solve_support(G, b, h, support, signs, k, L, y):
             else:
                 L[i, j] = value / L[j, j]
     for i in range(k):
-        value = b[support[i]] - h * signs[i]
+        value = b[support[i]] - h[support[i]] * signs[i]
         for t in range(i):
             value -= L[i, t] * y[t]
         y[i] = value / L[i, i]
@@ -115,13 +116,15 @@ def _polish(G, b, h, z, q):
     y = np.empty(n)
     L = np.empty((n, n))
     k = 0
+    n_factored = 0  # rows of L that hold: a new member costs one row, not a factorisation
     for j in range(n):
         if z[j] != 0.0:
             support[k] = j
             signs[k] = 1.0 if z[j] > 0.0 else -1.0
             k += 1
     for _ in range(10 * n + 10):
-        dependent = _solve_support(G, b, h, support, signs, k, L, y)
+        dependent = _solve_support(G, b, h, support, signs, k, L, y, n_factored)
+        n_factored = k if dependent < 0 else dependent
         if dependent < 0:
             for i in range(k):
                 y[i] -= z[support[i]]
@@ -129,7 +132,7 @@ def _polish(G, b, h, z, q):
             # Along y the fit stays the same; go where the l1 norm falls until a member drops out.
             slope = 0.0
             for i in range(k):
-                slope += signs[i] * y[i]
+                slope += h[support[i]] * signs[i] * y[i]
             if slope > 0.0:
                 for i in range(k):
                     y[i] = -y[i]
@@ -147,6 +150,7 @@ def _polish(G, b, h, z, q):
                 support[i] = support[i + 1]
                 signs[i] = signs[i + 1]
             k -= 1
+            n_factored = min(n_factored, blocking)
             continue
         for i in range(n):
             q[i] = b[i]
@@ -155,20 +159,15 @@ def _polish(G, b, h, z, q):
             for t in range(n):
                 q[t] -= z[j] * G[j, t]
         worst = -1
-        violation = h * (1.0 + _ROUNDING)
+        violation = 1.0 + _ROUNDING
         for j in range(n):
-            if z[j] == 0.0 and abs(q[j]) > violation:
-                violation = abs(q[j])
+            if z[j] == 0.0 and abs(q[j]) > violation * h[j]:
+                violation = abs(q[j]) / h[j]
                 worst = j
         if worst < 0:
             return True
-        position = k
-        while position > 0 and support[position - 1] > worst:
-            support[position] = support[position - 1]
-            signs[position] = signs[position - 1]
-            position -= 1
-        support[position] = worst
-        signs[position] = 1.0 if q[worst] > 0.0 else -1.0
+        support[k] = worst
+        signs[k] = 1.0 if q[worst] > 0.0 else -1.0
         k += 1
     return False
 
@@ -186,81 +185,111 @@ def _minimise(G, b, h, z):
 
 @njit(cache=True, nogil=True)
 def _merge(members, coefs, n_members, items, n_items):
-    """Sorted union of the members and the new items, which start at zero."""
+    """Return the sorted union of the members, sorted already, and the new items, which start at zero."""
     total = n_members + n_items
     ids = np.empty(total, dtype=np.int64)
     z = np.zeros(total)
-    ids[:n_members] = members[:n_members]
-    ids[n_members:] = items[:n_items]
-    order = np.argsort(ids)
-    ids = ids[order]
-    for i in range(total):
-        if order[i] < n_members:
-            z[i] = coefs[order[i]]
+    for i in range(n_members):
+        ids[i] = members[i]
+        z[i] = coefs[i]
+    for i in range(n_items):
+        # Insertion: np.argsort would take longer to compile than all else here, and this is short.
+        position = n_members + i
+        while position > 0 and ids[position - 1] > items[i]:
+            ids[position] = ids[position - 1]
+            z[position] = z[position - 1]
+            position -= 1
+        ids[position] = items[i]
+        z[position] = 0.0
     return ids, z
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def lasso_round(X, targets, h, members, coefs, n_members, items, n_items, residuals):
+@njit(cache=True, nogil=True)
+def _weights(members, n_atoms, h, h_outlier):
+    weights = np.empty(members.shape[0])
+    for i in range(members.shape[0]):
+        weights[i] = h if members[i] < n_atoms else h_outlier
+    return weights
+
+
+@njit(cache=True, nogil=True)
+def _round_of_row(X, target, h, h_outlier, members, coefs, n_members, items, n_items, residual):
+    ids, z = _merge(members, coefs, n_members, items, n_items)
+    x = as_float64(target)
+    A = gather(X, ids)
+    _minimise(np.dot(A, A.T), np.dot(A, x), _weights(ids, X.shape[0], h, h_outlier), z)
+    k = 0
+    for i in range(ids.shape[0]):
+        if z[i] != 0.0:
+            members[k] = ids[i]
+            coefs[k] = z[i]
+            k += 1
+    residual_of(x, A, z, residual)
+    return k
+
+
+@njit(cache=True, nogil=True)
+def lasso_round(start, stop, X, targets, h, h_outlier, members, coefs, n_members, items, n_items, residuals):
     """Let the items into each row's working set, minimise over it, keep the support.
 
     IN/OUT ``members``, ``coefs`` (rows, capacity; members sorted) and ``n_members``; OUT ``residuals`` (rows, d).
     """
-    for b in prange(targets.shape[0]):
-        ids, z = _merge(members[b], coefs[b], n_members[b], items[b], n_items[b])
-        x = as_float64(targets[b])
-        A = gather(X, ids)
-        _minimise(np.dot(A, A.T), np.dot(A, x), h, z)
-        k = 0
-        for i in range(ids.shape[0]):
-            if z[i] != 0.0:
-                members[b, k] = ids[i]
-                coefs[b, k] = z[i]
-                k += 1
-        n_members[b] = k
-        residual_of(x, A, z, residuals[b])
+    for b in range(start, stop):
+        n_members[b] = _round_of_row(
+            X, targets[b], h, h_outlier, members[b], coefs[b], n_members[b], items[b], n_items[b], residuals[b]
+        )
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def lasso_finish(X, targets, h, slack, members, coefs, n_members, objectives, gaps):
+@njit(cache=True, nogil=True)
+def _finish_row(X, target, h, h_outlier, slack, members, coefs, k):
+    """Return (objective, gap)."""
+    x = as_float64(target)
+    A = gather(X, members[:k])
+    G = np.dot(A, A.T)
+    correlations = np.dot(A, x)
+    z = coefs[:k]
+    weights = _weights(members[:k], X.shape[0], h, h_outlier)
+    signs = np.empty(k)
+    places = np.empty(k, dtype=np.int64)
+    for i in range(k):
+        signs[i] = 1.0 if z[i] > 0.0 else -1.0
+        places[i] = i
+    y = np.empty(k)
+    if _solve_support(G, correlations, weights, places, signs, k, np.empty((k, k)), y, 0) < 0:
+        agree = True
+        for i in range(k):
+            agree = agree and y[i] * signs[i] > 0.0
+        if agree:
+            z[:] = y
+    residual = np.empty(x.shape[0])
+    residual_of(x, A, z, residual)
+    rr = 0.0
+    xr = 0.0
+    for t in range(x.shape[0]):
+        rr += residual[t] * residual[t]
+        xr += x[t] * residual[t]
+    weighted = 0.0
+    excess = 1.0 + slack
+    for i in range(k):
+        weighted += weights[i] * abs(z[i])
+        correlation = 0.0
+        for t in range(x.shape[0]):
+            correlation += A[i, t] * residual[t]
+        excess = max(excess, abs(correlation) / weights[i])
+    objective = rr + 2.0 * weighted
+    scale = 0.0
+    if rr > 0.0:
+        scale = max(-1.0 / excess, min(1.0 / excess, xr / rr))
+    return objective, max(0.0, objective - (2.0 * scale * xr - scale * scale * rr))
+
+
+@njit(cache=True, nogil=True)
+def lasso_finish(start, stop, X, targets, h, h_outlier, slack, members, coefs, n_members, objectives, gaps):
     """Solve each row once more from its sorted support and signs alone, so that the way there leaves no trace.
 
-    No atom outside the support may correlate with the residual by more than h (1 + ``slack``): the caller has
+    No member outside the support may correlate with the residual by more than its h (1 + ``slack``): the caller has
     screened. With that, ``gaps`` bounds the objective's distance from the minimum by the dual point that is the
     residual scaled into the feasible set. IN/OUT ``coefs``; OUT ``objectives``, ``gaps``.
     """
-    for b in prange(targets.shape[0]):
-        k = n_members[b]
-        x = as_float64(targets[b])
-        A = gather(X, members[b, :k])
-        G = np.dot(A, A.T)
-        correlations = np.dot(A, x)
-        z = coefs[b, :k]
-        signs = np.sign(z)
-        y = np.empty(k)
-        if _solve_support(G, correlations, h, np.arange(k), signs, k, np.empty((k, k)), y) < 0:
-            agree = True
-            for i in range(k):
-                agree = agree and y[i] * signs[i] > 0.0
-            if agree:
-                z[:] = y
-        residual = np.empty(x.shape[0])
-        residual_of(x, A, z, residual)
-        rr = 0.0
-        xr = 0.0
-        for t in range(x.shape[0]):
-            rr += residual[t] * residual[t]
-            xr += x[t] * residual[t]
-        l1 = 0.0
-        top = h * (1.0 + slack)
-        for i in range(k):
-            l1 += abs(z[i])
-            correlation = 0.0
-            for t in range(x.shape[0]):
-                correlation += A[i, t] * residual[t]
-            top = max(top, abs(correlation))
-        objectives[b] = rr + 2.0 * h * l1
-        scale = 0.0
-        if rr > 0.0:
-            scale = max(-h / top, min(h / top, xr / rr))
-        gaps[b] = max(0.0, objectives[b] - (2.0 * scale * xr - scale * scale * rr))
+    for b in range(start, stop):
+        objectives[b], gaps[b] = _finish_row(X, targets[b], h, h_outlier, slack, members[b], coefs[b], n_members[b])

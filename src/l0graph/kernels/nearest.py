@@ -7,7 +7,7 @@ among the nearest within that error are compared again by their float64 distance
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 
 @njit(cache=True, nogil=True)
@@ -38,10 +38,10 @@ def _insert(items, keys, count, item, key):
     return count
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def nearest(cosines, scales, error, X, norms, targets, own, items):
+@njit(cache=True, nogil=True)
+def nearest(start, stop, cosines, scales, error, X, norms, targets, own, items):
     """OUT ``items`` (rows, k): the samples of X nearest to each target, not itself; of equals the earlier first."""
-    for b in prange(cosines.shape[0]):
+    for b in range(start, stop):
         keys = np.empty(items.shape[1])
         count = 0
         # The k-th smallest upper bound of a distance: whatever is certainly farther is not among the k nearest.

@@ -7,7 +7,7 @@ L y = A x. A new member adds one row to L and one entry to y. All arithmetic is 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ._rows import as_float64
 
@@ -57,9 +57,25 @@ def _fit(L, y, k, z):
         z[i] = value / L[i, i]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def omp_step(
-    X, norms, targets, chosen, items, correlations, floors, members, n_members, L, y, coefs, residuals, squares, going
+    start,
+    stop,
+    X,
+    norms,
+    targets,
+    chosen,
+    items,
+    correlations,
+    floors,
+    members,
+    n_members,
+    L,
+    y,
+    coefs,
+    residuals,
+    squares,
+    going,
 ):
     """Take one step with the chosen rows; a row whose atom brings nothing, or whose residual is small, stops.
 
@@ -67,7 +83,7 @@ def omp_step(
     squared residual at which a row is done. IN/OUT, of all rows: ``members`` (rows, capacity) in order of choice,
     ``n_members``, ``L``, ``y``, ``coefs``, ``residuals``, ``squares`` (rows,), the squared residuals; OUT ``going``.
     """
-    for a in prange(chosen.shape[0]):
+    for a in range(start, stop):
         b = chosen[a]
         j = items[a]
         k = n_members[b]

@@ -20,7 +20,7 @@ room for ``capacities[i]``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ._rows import as_float64, gather, residual_of
 
@@ -332,8 +332,10 @@ def _visit(
     return ids[used], z[used], done
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def visit(
+    start,
+    stop,
     X,
     norms,
     max_norm,
@@ -364,7 +366,7 @@ def visit(
     IN/OUT ``counts``, ``items``, ``values`` where the row has room. OUT for each of ``rows``, ``needed``, the entries
     of its new code: where they are more than its capacity the row is as before; and ``done``.
     """
-    for b in prange(rows.shape[0]):
+    for b in range(start, stop):
         row = rows[b]
         i = row - first
         ids, z, done[b] = _visit(
@@ -415,10 +417,10 @@ def _distance(a, u, b, v):
     return distance
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def terms(X, targets, first, indptr, neighbors, weights, starts, counts, items, values, losses, distances):
+@njit(cache=True, nogil=True)
+def terms(start, stop, X, targets, first, indptr, neighbors, weights, starts, counts, items, values, losses, distances):
     """OUT for each target: its squared residual, and the weighted sum of the l0 distances to its neighbours' codes."""
-    for i in prange(targets.shape[0]):
+    for i in range(start, stop):
         row = first + i
         ids = items[starts[row] : starts[row] + counts[row]]
         z = values[starts[row] : starts[row] + counts[row]]

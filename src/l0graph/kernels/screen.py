@@ -7,7 +7,7 @@ comparison open, the inner product is taken again in float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 
 @njit(cache=True, nogil=True)
@@ -87,15 +87,30 @@ def _largest_of_row(
     return count
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def largest_above(
-    cosines, scales, bounds, error, X, norms, residuals, own, group_first, group_rank, members, n_members, items, counts
+    start,
+    stop,
+    cosines,
+    scales,
+    bounds,
+    error,
+    X,
+    norms,
+    residuals,
+    own,
+    group_first,
+    group_rank,
+    members,
+    n_members,
+    items,
+    counts,
 ):
     """For each row the atoms of largest correlation above its bound.
 
     OUT: ``items`` (rows, capacity) in no particular order, ``counts`` (rows,).
     """
-    for b in prange(cosines.shape[0]):
+    for b in range(start, stop):
         keys = np.empty(items.shape[1])
         counts[b] = _largest_of_row(
             cosines[b],
@@ -114,13 +129,13 @@ def largest_above(
         )
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def largest_entries_above(residuals, bound, n_atoms, members, n_members, items, counts):
+@njit(cache=True, nogil=True)
+def largest_entries_above(start, stop, residuals, bound, n_atoms, members, n_members, items, counts):
     """For each row append the largest atoms of the identity, feature t as ``n_atoms + t``, that are above ``bound``.
 
     Their correlations are the residual's entries. As many as ``items`` has room for. IN/OUT ``items``, ``counts``.
     """
-    for b in prange(residuals.shape[0]):
+    for b in range(start, stop):
         first = counts[b]
         capacity = items.shape[1] - first
         keys = np.empty(capacity)
@@ -146,14 +161,16 @@ def largest_entries_above(residuals, bound, n_atoms, members, n_members, items, 
         counts[b] = first + count
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def all_at_least(cosines, scales, bounds, error, X, norms, residuals, own, offsets, items, values, counts, fill):
+@njit(cache=True, nogil=True)
+def all_at_least(
+    start, stop, cosines, scales, bounds, error, X, norms, residuals, own, offsets, items, values, counts, fill
+):
     """For each row every atom whose correlation is at least its bound, in ascending order.
 
     Called twice: with ``fill`` false only OUT ``counts`` are written; with ``fill`` true OUT ``items`` and ``values``
     (exact float64 correlations), each row from ``offsets[row]`` on.
     """
-    for b in prange(cosines.shape[0]):
+    for b in range(start, stop):
         count = 0
         for j in range(cosines.shape[1]):
             correlation = abs(np.float64(cosines[b, j])) * norms[j] * scales[b]
@@ -200,15 +217,29 @@ def _strongest_of_row(cosines, scale, error, X, norms, residual, own, group_firs
     return strongest, largest
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def strongest(
-    cosines, scales, error, X, norms, residuals, own, group_first, group_rank, members, n_members, items, values
+    start,
+    stop,
+    cosines,
+    scales,
+    error,
+    X,
+    norms,
+    residuals,
+    own,
+    group_first,
+    group_rank,
+    members,
+    n_members,
+    items,
+    values,
 ):
     """For each row the atom of largest absolute correlation that is not among its members.
 
     OUT: ``items`` (rows,), -1 for none, and ``values`` (rows,), the exact float64 correlations.
     """
-    for b in prange(cosines.shape[0]):
+    for b in range(start, stop):
         items[b], values[b] = _strongest_of_row(
             cosines[b],
             scales[b],

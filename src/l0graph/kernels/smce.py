@@ -12,7 +12,7 @@ the combination there is unique. All arithmetic is float64, whatever X is.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ._rows import as_float64
 
@@ -234,8 +234,10 @@ def _heaviest(distances, c, share, weights):
         weights[heaviest] = w[heaviest] / total
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def smce_rows(
+    start,
+    stop,
     X,
     norms,
     targets,
@@ -259,7 +261,7 @@ def smce_rows(
     OUT ``n_neighbors``; ``distances``, ``coefs`` and ``weights`` (rows, K); ``multipliers``; ``objectives`` (rows, 2),
     at the cheapest neighbour alone and at the minimum; ``gaps``, their distance from it at most.
     """
-    for b in prange(targets.shape[0]):
+    for b in range(start, stop):
         x = as_float64(targets[b])
         k = _measure(X, norms, x, own[b], same, neighbors[b], distances[b])
         n_neighbors[b] = k
