@@ -134,4 +134,4 @@ def test_l1_is_wrong_often_on_skewed_samples_of_planes_in_3_space():
         for i in range(len(X)):
             code = np.abs(basis_pursuit(X, i))
             wrong += code[y != y[i]].sum() > 1e-6 * code.sum()
-    assert wrong > 60  # of 120 samples
+    assert wrong > 50  # of 120 samples; 63 when this was written
