@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from l0graph import RegularizedL0Graph, Status, l0_codes, l1_codes, regularized_l0_codes
+from l0graph.codes import regularized
 from l0graph.codes.neighbors import nearest, neighbor_weights
 from l0graph.codes.working_set import Dictionary, targets_of
 from l0graph.kernels.regularized import scalar_step
@@ -132,6 +133,13 @@ def test_equals_the_dense_descent_with_duplicates_and_zero_samples():
 def test_equals_the_dense_descent_in_float32():
     X = random_data(40, 12).astype(np.float32)
     compare(X, l1_codes(X).codes, 0.05, 20.0, atol=1e-6)
+
+
+def test_threads_leave_no_trace_where_groups_are_small(monkeypatch):
+    X = random_data(150, 20)
+    alone = regularized_l0_codes(X).codes
+    monkeypatch.setattr(regularized, "_WORTH_THREADS", 2)
+    assert (regularized_l0_codes(X, n_jobs=2).codes != alone).nnz == 0
 
 
 def rises(objective):

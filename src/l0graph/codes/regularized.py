@@ -18,6 +18,9 @@ from .l1 import l1_codes
 from .neighbors import nearest, neighbor_weights
 from .working_set import Dictionary, Targets, dictionary_of, targets_of
 
+_WORTH_THREADS = 128
+"""Visits that take longer, at some 0.1 ms each, than starting threads for them does."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -124,7 +127,7 @@ class _Problem:
             run_rows(
                 kernel.visit,
                 len(rows),
-                self.n_threads,
+                self.n_threads if len(rows) >= _WORTH_THREADS else 1,
                 self.dictionary.X,
                 self.dictionary.norms,
                 # A hair more than the largest norm: rounding must not close a sample that the exact bound leaves open.
