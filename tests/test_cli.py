@@ -126,6 +126,9 @@ def test_every_parameter_arrives(stub: type[Stub], data: Path) -> None:
     used = {
         "l0_penalty": (["--l0-penalty", "0.2"], 0.2),
         "l1_penalty": (["--l1-penalty", "0.3"], 0.3),
+        "outliers": (["--outliers"], True),
+        "outlier_penalty": (["--outlier-penalty", "0.02"], 0.02),
+        "l1_outlier_penalty": (["--l1-outlier-penalty", "0.03"], 0.03),
         "lipschitz": (["--lipschitz", "global"], "global"),
         "tau": (["--tau", "1.5"], 1.5),
         "max_iter": (["--max-iter", "7"], 7),

@@ -92,7 +92,7 @@ def test_only_the_first_of_equal_samples_is_used():
 def test_codes_do_not_depend_on_the_way_there(monkeypatch):
     X = random_data(100, 15)
     expected = l1_codes(X, l1_penalty=0.02).codes
-    monkeypatch.setattr("l0graph.codes.l1._N_ITEMS", 3)
+    monkeypatch.setattr("l0graph.codes._lasso.N_ITEMS", 3)
     other = l1_codes(X, l1_penalty=0.02).codes
     np.testing.assert_array_equal(expected.indices, other.indices)
     np.testing.assert_array_equal(expected.data, other.data)

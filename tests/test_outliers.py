@@ -1,5 +1,7 @@
 """Gross errors: codes over [X; I] are codes over that dictionary, split."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -97,3 +99,37 @@ def test_init_without_outliers_starts_from_none():
 def test_bad_outlier_penalty(codes):
     with pytest.raises(ValueError, match="outlier_penalty must be greater than 0, got -1"):
         codes(random_data(), outliers=True, outlier_penalty=-1)
+
+
+def corrupted_subspaces():
+    from l0graph.datasets import make_subspaces
+
+    X, y = make_subspaces(40, n_subspaces=3, dim=2, ambient_dim=40, random_state=0)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    rng = np.random.default_rng(0)
+    hit = rng.random(X.shape) < 0.02
+    X[hit] += rng.choice([-0.6, 0.6], hit.sum())
+    return X, y
+
+
+@pytest.mark.parametrize("method", ["l0", "l1"])
+def test_estimators_keep_outliers_out_of_the_graph(method):
+    from l0graph import L0Graph, L1Graph
+    from l0graph.metrics import clustering_accuracy
+
+    X, y = corrupted_subspaces()
+    if method == "l0":
+        model = L0Graph(3, outliers=True, outlier_penalty=0.3, l1_outlier_penalty=0.1, random_state=0)
+        plain = L0Graph(3, random_state=0)
+    else:
+        model = L1Graph(3, outliers=True, outlier_penalty=0.1, random_state=0)
+        plain = L1Graph(3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        accuracy = clustering_accuracy(y, model.fit(X).labels_)
+        assert accuracy >= clustering_accuracy(y, plain.fit(X).labels_)
+    assert accuracy >= 0.9
+    assert model.outliers_.shape == X.shape
+    assert model.outliers_.nnz
+    assert not hasattr(plain, "outliers_")
+    assert (model.predict(X) == model.labels_).mean() >= 0.9

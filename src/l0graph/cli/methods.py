@@ -53,6 +53,10 @@ class Method:
 PARAMETERS = {
     "l0_penalty": Parameter(("--l0-penalty",), float, "Price of a nonzero in a code."),
     "l1_penalty": Parameter(("--l1-penalty",), float, "Weight of the l1 norm of a code."),
+    "outliers": Parameter(("--outliers/--no-outliers",), bool, "Model gross errors of single features."),
+    "outlier_penalty": Parameter(("--outlier-penalty",), float, "Price of an outlier; that of a code's entry if none."),
+    "l1_outlier_penalty": Parameter(("--l1-outlier-penalty",), float, "Weight of outliers in the l1 codes."),
+    "affine": Parameter(("--affine/--no-affine",), bool, "Let the entries of every code sum to one."),
     "lipschitz": Parameter(
         ("--lipschitz",),
         NumberOr("global"),
@@ -99,6 +103,9 @@ METHODS = {
         {
             "l0_penalty": 0.5,
             "l1_penalty": 0.1,
+            "outliers": False,
+            "outlier_penalty": None,
+            "l1_outlier_penalty": None,
             "lipschitz": 100.0,
             "tau": 1.1,
             "max_iter": 100,
@@ -106,7 +113,18 @@ METHODS = {
             **_GRAPH,
         },
     ),
-    "l1": Method("L1Graph", "l1-sparse codes", {"l1_penalty": 0.1, "tol": 1e-10, **_GRAPH}),
+    "l1": Method(
+        "L1Graph",
+        "l1-sparse codes",
+        {
+            "l1_penalty": 0.1,
+            "outliers": False,
+            "outlier_penalty": None,
+            "affine": False,
+            "tol": 1e-10,
+            **_GRAPH,
+        },
+    ),
     "regularized": Method(
         "RegularizedL0Graph",
         "l0-sparse codes that near samples share",

@@ -8,64 +8,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._progress import report
-from .._threads import resolve_n_jobs, run_rows
+from .._threads import resolve_n_jobs
 from .._types import CodeResult, Status
 from .._validation import check_number
-from ..kernels.lasso import lasso_finish, lasso_round
-from ..kernels.screen import largest_entries_above
 from ._assembly import CodeAssembler, split_outliers
-from .working_set import Block, Dictionary, Targets, dictionary_of, row_norms, targets_of
-
-_N_ITEMS = 32
-"""New members a working set takes at a time."""
-_N_OUTLIERS = 64
-"""New features it takes as outliers at a time."""
-
-
-class _Pool:
-    """The rows under way: a block that is refilled as rows finish, so that products stay of full size."""
-
-    def __init__(self, targets: Targets) -> None:
-        self._targets = targets
-        self._next = 0
-        n_features = targets.values.shape[1]
-        self.positions = np.empty(0, dtype=np.int64)
-        self.members = np.empty((0, _N_ITEMS), dtype=np.int64)
-        self.coefs = np.empty((0, _N_ITEMS))
-        self.n_members = np.empty(0, dtype=np.int64)
-        self.residuals = np.empty((0, n_features))
-        self.rounds = np.empty(0, dtype=np.int64)
-
-    @property
-    def own(self) -> np.ndarray:
-        return self._targets.own[self.positions]
-
-    @property
-    def values(self) -> np.ndarray:
-        return self._targets.values[self.positions]
-
-    def keep(self, kept: np.ndarray) -> None:
-        for name in ("positions", "members", "coefs", "n_members", "residuals", "rounds"):
-            setattr(self, name, getattr(self, name)[kept])
-
-    def refill(self, size: int) -> None:
-        new = np.arange(self._next, min(self._next + size - len(self.positions), len(self._targets)))
-        if not len(new):
-            return
-        self._next = int(new[-1]) + 1
-        empty = np.zeros((len(new), self.members.shape[1]))
-        self.positions = np.concatenate([self.positions, new])
-        self.members = np.concatenate([self.members, empty.astype(np.int64)])
-        self.coefs = np.concatenate([self.coefs, empty])
-        self.n_members = np.concatenate([self.n_members, np.zeros(len(new), dtype=np.int64)])
-        self.residuals = np.concatenate([self.residuals, self._targets.values[new].astype(np.float64)])
-        self.rounds = np.concatenate([self.rounds, np.zeros(len(new), dtype=np.int64)])
-
-    def make_room(self, n_items: int) -> None:
-        missing = int(self.n_members.max(initial=0)) + n_items - self.members.shape[1]
-        if missing > 0:
-            self.members = np.pad(self.members, ((0, 0), (0, missing)))
-            self.coefs = np.pad(self.coefs, ((0, 0), (0, missing)))
+from ._lasso import AffineLasso, Lasso, Pool
+from .working_set import Dictionary, dictionary_of, row_norms, targets_of
 
 
 def l1_codes(
@@ -74,6 +22,7 @@ def l1_codes(
     l1_penalty: float = 0.1,
     outliers: bool = False,
     outlier_penalty: float | None = None,
+    affine: bool = False,
     tol: float = 1e-10,
     max_iter: int = 1000,
     rows: np.ndarray | slice | None = None,
@@ -98,6 +47,9 @@ def l1_codes(
         \mathrm{outlier\_penalty} \|e_i\|_1`. The e_i are returned apart, as ``outliers``.
     outlier_penalty : float, default=None
         Weight of the l1 norm of the outliers; ``l1_penalty`` by default.
+    affine : bool, default=False
+        Let the entries of every code sum to one, for subspaces that do not pass through the origin. Not together
+        with ``outliers``.
     tol : float, default=1e-10
         Certified duality gap of each row, relative to its squared norm.
     max_iter : int, default=1000
@@ -138,42 +90,27 @@ def l1_codes(
     check_number(outlier_penalty, "outlier_penalty", above=0)
     check_number(tol, "tol", above=0)
     check_number(max_iter, "max_iter", at_least=1, integer=True)
+    if affine and outliers:
+        msg = "affine=True and outliers=True cannot be combined: choose one"
+        raise ValueError(msg)
     dictionary = dictionary_of(X)
     targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)
-    half, half_outlier = l1_penalty / 2, outlier_penalty / 2
+    lasso: Lasso | AffineLasso
+    if affine:
+        lasso = AffineLasso(dictionary, l1_penalty, tol, n_threads)
+    else:
+        lasso = Lasso(dictionary, l1_penalty, outlier_penalty if outliers else np.inf, tol, n_threads)
 
     assembler = CodeAssembler(len(targets), dictionary.n_samples + (targets.values.shape[1] if outliers else 0))
     objectives = np.empty(len(targets))
     gaps = np.empty(len(targets))
-    n_rounds = 0
-    pool = _Pool(targets)
+    n_rounds = n_done = 0
+    pool = Pool(targets)
     size = dictionary.block_size()
     pool.refill(size)
-    n_done = 0
     while len(pool.positions):
-        items, counts = dictionary.largest_above(
-            Block(pool.own, pool.residuals),
-            half * (1 + tol / 2),
-            pool.members,
-            pool.n_members,
-            _N_ITEMS,
-            n_threads,
-        )
-        if outliers:
-            items = np.pad(items, ((0, 0), (0, _N_OUTLIERS)))
-            run_rows(
-                largest_entries_above,
-                len(pool.positions),
-                n_threads,
-                pool.residuals,
-                half_outlier * (1 + tol / 2),
-                dictionary.n_samples,
-                pool.members,
-                pool.n_members,
-                items,
-                counts,
-            )
+        items, counts = lasso.violators(pool)
         pool.rounds += 1
         done = (counts == 0) | (pool.rounds > max_iter)
         # Rows stopped by max_iter have no screened bound: an infinite slack leaves them the trivial dual point 0.
@@ -181,56 +118,26 @@ def l1_codes(
             if not finished.any():
                 continue
             positions = pool.positions[finished]
-            coefs = pool.coefs[finished]
-            row_objectives = np.empty(len(positions))
-            row_gaps = np.empty(len(positions))
-            run_rows(
-                lasso_finish,
-                len(positions),
-                n_threads,
-                dictionary.X,
-                targets.values[positions],
-                half,
-                half_outlier,
-                slack,
-                pool.members[finished],
-                coefs,
-                pool.n_members[finished],
-                row_objectives,
-                row_gaps,
+            members, coefs, n_members = pool.members[finished], pool.coefs[finished], pool.n_members[finished]
+            objectives[positions], gaps[positions] = lasso.finish(
+                pool.values[finished], members, coefs, n_members, slack
             )
-            assembler.add(positions, pool.members[finished], coefs, pool.n_members[finished])
-            objectives[positions] = row_objectives
-            gaps[positions] = row_gaps
+            assembler.add(positions, members, coefs, n_members)
             n_rounds = max(n_rounds, int(pool.rounds[finished].max()))
             n_done += len(positions)
         report("l1 codes", n_done, len(targets))
         pool.keep(~done)
         if len(pool.positions):
             pool.make_room(items.shape[1])
-            run_rows(
-                lasso_round,
-                len(pool.positions),
-                n_threads,
-                dictionary.X,
-                pool.values,
-                half,
-                half_outlier,
-                pool.members,
-                pool.coefs,
-                pool.n_members,
-                items[~done],
-                counts[~done],
-                pool.residuals,
-            )
+            lasso.grow(pool, items[~done], counts[~done])
         pool.refill(size)
 
     squared_norms = row_norms(targets.values) ** 2
-    # Rounding of the objective itself is the floor under any tolerance.
-    certified = gaps <= (tol + 1e-13) * squared_norms
+    # Rounding of the objective itself is the floor under any tolerance; an affine objective can exceed ||x||^2.
+    certified = gaps <= (tol + 1e-13) * np.maximum(squared_norms, objectives)
     status = Status.CONVERGED if certified.all() else Status.MAX_ITER
     if not certified.all():
-        worst = float((gaps[~certified] / squared_norms[~certified]).max())
+        worst = float((gaps[~certified] / np.maximum(squared_norms, objectives)[~certified]).max())
         msg = (
             f"l1_codes: {np.count_nonzero(~certified)} of {len(targets)} rows have a relative duality gap over"
             f" tol={tol:g} (largest {worst:.1e}): raise max_iter or tol"

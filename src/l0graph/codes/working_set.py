@@ -133,16 +133,18 @@ class Dictionary:
     def largest_above(
         self,
         block: Block,
-        bound: float,
+        bounds: np.ndarray,
         members: np.ndarray,
         n_members: np.ndarray,
         n_items: int,
         n_threads: int,
+        *,
+        shifts: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row up to ``n_items`` atoms whose correlation with it is above ``bound``, and their number.
+        """Return for each row up to ``n_items`` atoms whose correlation with it is above its bound, and their number.
 
-        The row's members are passed over, and so are all but one of equal atoms. No item means that no
-        such atom exists.
+        With ``shifts``, correlations less the row's shift are compared, and of atoms equal up to sign both count. The
+        row's members are passed over, and so are all but one of equal atoms. No item means that no such atom exists.
         """
         cosines, norms = self._cosines(block, n_threads)
         items = np.empty((len(norms), n_items), dtype=np.int64)
@@ -153,13 +155,14 @@ class Dictionary:
             n_threads,
             cosines,
             norms,
-            np.full(len(norms), bound),
+            bounds,
+            np.zeros(len(norms)) if shifts is None else shifts,
             self.product_error,
             self.X,
             self.norms,
             block.residuals,
             block.own,
-            *self._groups,
+            *(self._groups if shifts is None else self.copies),
             members,
             n_members,
             items,

@@ -112,6 +112,8 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self.codes_ = result.codes
         self.objective_ = result.objective
         self.n_iter_ = result.n_iter
+        if result.outliers is not None:
+            self.outliers_ = result.outliers
         with stage("affinity"):
             return affinity(result.codes, self._symmetrize)
 
@@ -182,9 +184,10 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         X = validate_data(self, X, dtype=self._fit_X.dtype, order="C", reset=False)
         X = unit_rows(X) if self.normalize else check_data(X, min_samples=1)
         with talking(self.verbose):
-            codes = self._code(Dictionary(self._fit_X), X).codes
-        n_threads = resolve_n_jobs(self.n_jobs)
-        return predict_labels(codes, self._fit_X, self.labels_, X, n_threads)
+            result = self._code(Dictionary(self._fit_X), X)
+        if result.outliers is not None:
+            X = X - result.outliers.toarray()
+        return predict_labels(result.codes, self._fit_X, self.labels_, X, resolve_n_jobs(self.n_jobs))
 
     def _cluster(self) -> None:
         clustering = cluster_graph(

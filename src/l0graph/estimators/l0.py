@@ -30,6 +30,12 @@ class L0Graph(SelfExpressiveClusterer):
         defaults; its useful range is about 0.04 to 0.15.
     l1_penalty : float, default=0.1
         Weight of the l1 codes that the iteration starts from.
+    outliers : bool, default=False
+        Model gross errors of single features; see `l0_codes`. They are kept in ``outliers_`` and out of the graph.
+    outlier_penalty : float, default=None
+        Price of an outlier; ``l0_penalty`` by default. For images of norm one, about 0.02.
+    l1_outlier_penalty : float, default=None
+        Weight of the outliers in the l1 codes; ``l1_penalty`` by default. For images of norm one, about 0.03.
     lipschitz : float or "global", default=100.0
         The paper's tau s, the inverse step length times two; see `l0_codes`.
     tau : float, default=1.1
@@ -44,6 +50,8 @@ class L0Graph(SelfExpressiveClusterer):
     Attributes
     ----------
     {common attributes}
+    outliers_ : csr_array of shape (n_samples, n_features)
+        What was taken out of the samples as gross errors, where ``outliers`` is set.
 
     Examples
     --------
@@ -60,6 +68,9 @@ class L0Graph(SelfExpressiveClusterer):
         *,
         l0_penalty: float = 0.5,
         l1_penalty: float = 0.1,
+        outliers: bool = False,
+        outlier_penalty: float | None = None,
+        l1_outlier_penalty: float | None = None,
         lipschitz: float | Literal["global"] = 100.0,
         tau: float = 1.1,
         max_iter: int = 100,
@@ -86,6 +97,9 @@ class L0Graph(SelfExpressiveClusterer):
         )
         self.l0_penalty = l0_penalty
         self.l1_penalty = l1_penalty
+        self.outliers = outliers
+        self.outlier_penalty = outlier_penalty
+        self.l1_outlier_penalty = l1_outlier_penalty
         self.lipschitz = lipschitz
         self.tau = tau
         self.max_iter = max_iter
@@ -93,17 +107,34 @@ class L0Graph(SelfExpressiveClusterer):
 
     def _code(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
         with stage("l1 codes"):
-            init = l1_codes(dictionary, l1_penalty=self.l1_penalty, X_new=X_new, n_jobs=self.n_jobs).codes
+            start = self._start(dictionary, X_new)
         with stage("l0 codes"):
-            return l0_codes(
-                dictionary,
-                init=init,
-                l0_penalty=self.l0_penalty,
-                lipschitz=self.lipschitz,
-                tau=self.tau,
-                max_iter=self.max_iter,
-                # The stopping rule looks at all rows together: a new sample's code must not depend on the others'.
-                tol=self.tol if X_new is None else 0.0,
-                X_new=X_new,
-                n_jobs=self.n_jobs,
-            )
+            return self._iterate(dictionary, start, X_new)
+
+    def _start(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
+        """Return the codes that the iteration starts from."""
+        return l1_codes(
+            dictionary,
+            l1_penalty=self.l1_penalty,
+            outliers=self.outliers,
+            outlier_penalty=self.l1_outlier_penalty,
+            X_new=X_new,
+            n_jobs=self.n_jobs,
+        )
+
+    def _iterate(self, dictionary: Dictionary, init: CodeResult, X_new: np.ndarray | None = None) -> CodeResult:
+        """Return the codes that the iteration ends at."""
+        return l0_codes(
+            dictionary,
+            init=init,
+            l0_penalty=self.l0_penalty,
+            outliers=self.outliers,
+            outlier_penalty=self.outlier_penalty,
+            lipschitz=self.lipschitz,
+            tau=self.tau,
+            max_iter=self.max_iter,
+            # The stopping rule looks at all rows together: a new sample's code must not depend on the others'.
+            tol=self.tol if X_new is None else 0.0,
+            X_new=X_new,
+            n_jobs=self.n_jobs,
+        )

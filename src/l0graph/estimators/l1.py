@@ -26,6 +26,12 @@ class L1Graph(SelfExpressiveClusterer):
         Number of clusters.
     l1_penalty : float, default=0.1
         Weight of the l1 norm; larger is sparser.
+    outliers : bool, default=False
+        Model gross errors of single features; see `l1_codes`. They are kept in ``outliers_`` and out of the graph.
+    outlier_penalty : float, default=None
+        Weight of the l1 norm of the outliers; ``l1_penalty`` by default. For images of norm one, 0.02 to 0.05.
+    affine : bool, default=False
+        Let the entries of every code sum to one, for subspaces that do not pass through the origin.
     tol : float, default=1e-10
         Certified duality gap of each code, relative to the sample's squared norm.
     {common parameters}
@@ -33,6 +39,8 @@ class L1Graph(SelfExpressiveClusterer):
     Attributes
     ----------
     {common attributes}
+    outliers_ : csr_array of shape (n_samples, n_features)
+        What was taken out of the samples as gross errors, where ``outliers`` is set.
 
     Examples
     --------
@@ -48,6 +56,9 @@ class L1Graph(SelfExpressiveClusterer):
         n_clusters: int = 8,
         *,
         l1_penalty: float = 0.1,
+        outliers: bool = False,
+        outlier_penalty: float | None = None,
+        affine: bool = False,
         tol: float = 1e-10,
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
@@ -70,8 +81,20 @@ class L1Graph(SelfExpressiveClusterer):
             verbose=verbose,
         )
         self.l1_penalty = l1_penalty
+        self.outliers = outliers
+        self.outlier_penalty = outlier_penalty
+        self.affine = affine
         self.tol = tol
 
     def _code(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
         with stage("l1 codes"):
-            return l1_codes(dictionary, l1_penalty=self.l1_penalty, tol=self.tol, X_new=X_new, n_jobs=self.n_jobs)
+            return l1_codes(
+                dictionary,
+                l1_penalty=self.l1_penalty,
+                outliers=self.outliers,
+                outlier_penalty=self.outlier_penalty,
+                affine=self.affine,
+                tol=self.tol,
+                X_new=X_new,
+                n_jobs=self.n_jobs,
+            )

@@ -11,8 +11,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._validation import check_data, check_n_clusters, check_number
-from ..codes.l0 import l0_codes
-from ..codes.l1 import l1_codes
 from ..codes.working_set import Dictionary
 from ..graph.affinity import affinity
 from ..graph.cluster import cluster_graph
@@ -91,19 +89,10 @@ def l0_path(estimator: Any, X: Any, l0_penalties: Iterable[float]) -> list[PathP
     check_n_clusters(estimator.n_clusters, len(X))
     X = unit_rows(X) if estimator.normalize else X
     dictionary = Dictionary(X)
-    codes = l1_codes(dictionary, l1_penalty=estimator.l1_penalty, n_jobs=estimator.n_jobs).codes
+    result = estimator._start(dictionary)
     points = []
     for penalty in penalties:
-        result = l0_codes(
-            dictionary,
-            init=codes,
-            l0_penalty=penalty,
-            lipschitz=estimator.lipschitz,
-            tau=estimator.tau,
-            max_iter=estimator.max_iter,
-            tol=estimator.tol,
-            n_jobs=estimator.n_jobs,
-        )
+        result = estimator.set_params(l0_penalty=penalty)._iterate(dictionary, result)
         codes = result.codes
         clustering = cluster_graph(
             affinity(codes),

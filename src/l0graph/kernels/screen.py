@@ -55,16 +55,16 @@ def _sift_up(keys, items, i):
 
 @njit(cache=True, nogil=True)
 def _largest_of_row(
-    cosines, scale, bound, error, X, norms, residual, own, group_first, group_rank, members, items, keys
+    cosines, scale, bound, shift, error, X, norms, residual, own, group_first, group_rank, members, items, keys
 ):
-    """Fill ``items`` with the atoms whose correlation exceeds ``bound``, the largest ones; return how many.
+    """Fill ``items`` with the atoms whose correlation, less ``shift``, exceeds ``bound``: the largest; return how many.
 
     ``members`` (sorted) are passed over: they are in the working set already.
     """
     capacity = items.shape[0]
     count = 0
     for j in range(cosines.shape[0]):
-        correlation = abs(np.float64(cosines[j])) * norms[j] * scale
+        correlation = abs(np.float64(cosines[j]) * norms[j] * scale - shift)
         slack = error * norms[j] * scale
         if correlation < bound - slack or not _allowed(j, own, group_first, group_rank):
             continue
@@ -72,7 +72,7 @@ def _largest_of_row(
         if position < members.shape[0] and members[position] == j:
             continue
         if correlation <= bound + slack:
-            correlation = abs(_inner(X, j, residual))
+            correlation = abs(_inner(X, j, residual) - shift)
             if correlation <= bound:
                 continue
         if count < capacity:
@@ -94,6 +94,7 @@ def largest_above(
     cosines,
     scales,
     bounds,
+    shifts,
     error,
     X,
     norms,
@@ -106,7 +107,7 @@ def largest_above(
     items,
     counts,
 ):
-    """For each row the atoms of largest correlation above its bound.
+    """For each row the atoms whose correlation, less its shift, is above its bound in absolute value: the largest.
 
     OUT: ``items`` (rows, capacity) in no particular order, ``counts`` (rows,).
     """
@@ -116,6 +117,7 @@ def largest_above(
             cosines[b],
             scales[b],
             bounds[b],
+            shifts[b],
             error,
             X,
             norms,
