@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ STAND_INS = {
     "coil20": (20, 5, 72, 1024),
     "coil100": (100, 5, 72, 1024),
     "umist": (20, 4, 29, 1024),
+    "mnist": (10, 12, 500, 784),
 }
 
 
@@ -22,8 +24,8 @@ def folder():
     return Path(os.environ.get("L0GRAPH_DATA", ROOT.parent / "shared" / "data"))
 
 
-def load(name):
-    """Return (X with unit rows, y, where it comes from)."""
+def load(name, normalize=True):
+    """Return (X with unit rows, or as it is; y; where it comes from)."""
     path = folder() / f"{name}.npz"
     if path.is_file():
         with np.load(path, allow_pickle=False) as archive:
@@ -33,6 +35,8 @@ def load(name):
         k, dim, n, d = STAND_INS[name]
         X, y = make_subspaces(n, n_subspaces=k, dim=dim, ambient_dim=d, noise=0.02, random_state=0)
         source = f"subspaces of the size of {name}"
+    if not normalize:
+        return X, y, source
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0), y, source
 
@@ -47,3 +51,13 @@ def peak_mib():
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 1024
+
+
+def best_of(n, function):
+    """Return (the best time of n calls, the last result)."""
+    seconds, result = np.inf, None
+    for _ in range(n):
+        started = time.perf_counter()
+        result = function()
+        seconds = min(seconds, time.perf_counter() - started)
+    return seconds, result

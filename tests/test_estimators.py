@@ -1,23 +1,18 @@
 """The estimators: scikit-learn's conventions, what they store, and what bad input meets."""
 
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from l0graph import L0Graph, OMPGraph, affinity, l0_codes
+from l0graph import L0Graph, affinity, l0_codes
 from l0graph.datasets import make_subspaces
 from l0graph.metrics import clustering_accuracy
 from methods import ESTIMATORS
 
-# One check expects blobs in the plane to be found. Any two atoms write any sample there, so that OMP codes of two tell
-# nothing of blobs; codes of one atom, for samples on lines, do.
-CHECKED = {**ESTIMATORS, "omp": partial(OMPGraph, n_nonzero=1)}
 
-
-@parametrize_with_checks([E() for E in CHECKED.values()])
+@parametrize_with_checks([E() for E in ESTIMATORS.values()])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
         # The checks' data are not subspaces; what the library says about that is tested elsewhere.

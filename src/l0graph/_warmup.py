@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .codes.l0 import l0_codes
+from .codes.l1 import l1_codes
 from .codes.omp import omp_codes
 from .codes.regularized import regularized_l0_codes
 from .codes.smce import smce_codes
@@ -21,7 +22,8 @@ def warmup() -> None:
     X = np.random.RandomState(0).standard_normal((12, 6))
     for dtype in (np.float64, np.float32):
         # A small step lets atoms enter, which takes every branch of the iteration.
-        l0_codes(X.astype(dtype), l0_penalty=1e-3, lipschitz=0.1, max_iter=3)
+        l0_codes(X.astype(dtype), l0_penalty=1e-3, lipschitz=0.1, outliers=True, max_iter=3)
+        l1_codes(X.astype(dtype), affine=True)
         omp_codes(X.astype(dtype))
         regularized_l0_codes(X.astype(dtype), max_sweeps=1)
         smce_codes(X.astype(dtype))

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._progress import stage
 from .._types import CodeResult
+from .._validation import check_number
 from ..codes.omp import omp_codes
 from ..codes.working_set import Dictionary
 from .base import SelfExpressiveClusterer
@@ -24,7 +25,7 @@ class OMPGraph(SelfExpressiveClusterer):
     n_clusters : int, default=8
         Number of clusters.
     n_nonzero : int, default=3
-        Number of atoms of each code; the l0-graph paper takes the best of 3, 4 and 5.
+        Number of atoms of each code, at most n_features - 1; the l0-graph paper takes the best of 3, 4 and 5.
     tol : float, default=1e-6
         A code has fewer atoms if its residual is at most this share of the sample's norm before.
     {common parameters}
@@ -72,5 +73,8 @@ class OMPGraph(SelfExpressiveClusterer):
         self.tol = tol
 
     def _code(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
+        check_number(self.n_nonzero, "n_nonzero", at_least=1, integer=True)
+        # As many atoms as features write any sample exactly, from whatever subspace they are: they tell nothing.
+        n_nonzero = min(self.n_nonzero, max(1, dictionary.X.shape[1] - 1))
         with stage("omp codes"):
-            return omp_codes(dictionary, n_nonzero=self.n_nonzero, tol=self.tol, X_new=X_new, n_jobs=self.n_jobs)
+            return omp_codes(dictionary, n_nonzero=n_nonzero, tol=self.tol, X_new=X_new, n_jobs=self.n_jobs)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from .._threads import resolve_n_jobs
+from .._threads import blas_threads, resolve_n_jobs
 from .._validation import check_data, check_n_clusters, check_number
 
 _Random = int | np.random.RandomState | None
@@ -58,7 +58,9 @@ def assign_labels(
     norms = np.linalg.norm(embedding, axis=1, keepdims=True)
     rows = np.divide(embedding, norms, out=np.zeros_like(embedding), where=norms > 0)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_init)
-    with warnings.catch_warnings():
+    # BLAS is limited here, once: its thread count is the process's, and starts that set and restore it side by side
+    # would leave it wrong.
+    with warnings.catch_warnings(), blas_threads(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once, below
         runs = Parallel(n_jobs=resolve_n_jobs(n_jobs), prefer="threads")(
             delayed(_one_start)(rows, n_clusters, int(seed)) for seed in seeds
@@ -75,8 +77,9 @@ def assign_labels(
 
 
 def _one_start(rows: np.ndarray, n_clusters: int, seed: int) -> tuple[float, np.ndarray]:
-    # scikit-learn adds up per-thread sums in the order in which threads finish: one thread, one result.
-    with threadpool_limits(1):
+    # scikit-learn adds up per-thread sums in the order in which threads finish: one thread, one result. (OpenMP's
+    # thread count is the calling thread's own.)
+    with threadpool_limits(1, user_api="openmp"):
         kmeans = KMeans(n_clusters, n_init=1, random_state=seed).fit(rows)
     return float(kmeans.inertia_), kmeans.labels_
 
