@@ -83,7 +83,7 @@ def test_threads_blocks_and_rows_leave_no_trace(monkeypatch):
     whole = l1_codes(X, affine=True).codes
     assert (l1_codes(X, affine=True, n_jobs=2).codes != whole).nnz == 0
     assert (l1_codes(X, affine=True, rows=[7, 3]).codes != whole[[7, 3]]).nnz == 0
-    monkeypatch.setattr("l0graph.codes.working_set.Dictionary.block_size", lambda _: 11)
+    monkeypatch.setattr("l0graph.codes.working_set._ROWS", 11)
     assert (l1_codes(X, affine=True).codes != whole).nnz == 0
 
 

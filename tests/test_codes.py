@@ -58,7 +58,8 @@ def test_threads_leave_no_trace(method, n_jobs):
 def test_block_size_leaves_no_trace(method, monkeypatch):
     X = random_data(150, 30)
     whole = method(X).codes
-    monkeypatch.setattr(working_set.Dictionary, "block_size", lambda _: 17)
+    monkeypatch.setattr(working_set, "_ROWS", 17)
+    monkeypatch.setattr(working_set, "_TILE", 41)
     assert same(whole, method(X).codes)
 
 

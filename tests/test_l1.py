@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import Lasso
 
 from l0graph import Status, l1_codes
+from l0graph.codes.working_set import Dictionary
 from methods import random_data, unit
 
 
@@ -92,10 +93,24 @@ def test_only_the_first_of_equal_samples_is_used():
 def test_codes_do_not_depend_on_the_way_there(monkeypatch):
     X = random_data(100, 15)
     expected = l1_codes(X, l1_penalty=0.02).codes
-    monkeypatch.setattr("l0graph.codes._lasso.N_ITEMS", 3)
+    monkeypatch.setattr("l0graph.codes._lasso.N_ITEMS", (3, 3))
     other = l1_codes(X, l1_penalty=0.02).codes
     np.testing.assert_array_equal(expected.indices, other.indices)
     np.testing.assert_array_equal(expected.data, other.data)
+
+
+def test_a_sketch_leaves_no_trace(monkeypatch):
+    # Samples that a few directions describe well, so that the sketch is used.
+    rng = np.random.default_rng(0)
+    X = unit(rng.standard_normal((300, 8)) @ rng.standard_normal((8, 40)) + 0.3 * rng.standard_normal((300, 40)))
+    expected = l1_codes(X, l1_penalty=0.05)
+    monkeypatch.setattr("l0graph.codes.working_set._SKETCH", 8)
+    monkeypatch.setattr("l0graph.codes.working_set._SKETCH_SAMPLES", 200)
+    assert Dictionary(X).sketch is not None
+    other = l1_codes(X, l1_penalty=0.05)
+    np.testing.assert_array_equal(expected.codes.indices, other.codes.indices)
+    np.testing.assert_array_equal(expected.codes.data, other.codes.data)
+    assert other.n_iter < expected.n_iter
 
 
 def test_large_penalty_gives_empty_codes():

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 
 Listener = Callable[[str, int, int], None]
 """Called as ``listener(stage, done, total)``."""
@@ -60,6 +61,20 @@ def report(stage_name: str, done: int, total: int) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(stage_name, done, total)
+
+
+class Counter:
+    """Units of a stage, counted by several threads."""
+
+    def __init__(self, stage_name: str, total: int) -> None:
+        self._stage, self._total, self._done = stage_name, total, 0
+        self._lock = Lock()
+
+    def add(self, count: int) -> None:
+        """Say that so many more units are finished."""
+        with self._lock:
+            self._done += count
+            report(self._stage, self._done, self._total)
 
 
 @contextmanager

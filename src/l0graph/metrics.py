@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.metrics import normalized_mutual_info_score
 
-from l0graph._threads import blas_threads
+from l0graph._threads import one_blas_thread
 from l0graph._validation import check_affinity, check_codes
 
 __all__ = ["clustering_accuracy", "connectivity", "normalized_mutual_info", "subspace_preserving_error"]
@@ -176,7 +176,7 @@ def connectivity(W: Any, labels: ArrayLike) -> np.ndarray:
     order = np.argsort(classes, kind="stable")
     W = W[order][:, order]  # classes are now contiguous blocks
     ends = np.concatenate(([0], np.cumsum(np.bincount(classes))))
-    with blas_threads(1):
+    with one_blas_thread():
         return np.array([_block_connectivity(W[begin:end, begin:end]) for begin, end in pairwise(ends)])
 
 

@@ -1,40 +1,52 @@
 """The lassos that working sets solve: which atoms violate, a round on the working sets, the finish.
 
-Each variant answers the same three questions over the same pool of rows; `l1_codes` asks them in turn.
+Each variant answers the same questions over a pool of rows; `l1_codes` asks them in turn. All run on the calling
+thread.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from .._threads import run_rows
 from ..kernels.affine import affine_finish, affine_round
 from ..kernels.lasso import lasso_finish, lasso_round
-from ..kernels.screen import largest_entries_above
+from ..kernels.screen import largest_entries
 from .working_set import Block, Dictionary, Targets
 
-N_ITEMS = 32
-"""New members a working set takes at a time."""
+# None of these leaves a trace in the codes.
+N_ITEMS = (32, 256)
+"""Fewest and most atoms that a scan hands to a working set."""
 N_OUTLIERS = 64
-"""New features it takes as outliers at a time."""
+"""Features that it hands on as outliers."""
+N_SKETCHED = 3
+"""Rounds over the sketch before the first over all of X."""
+FLOOR = 0.5
+"""Share of its bound that an atom's correlation must reach to be handed on: it may violate once others have entered."""
 
 
 class Pool:
     """The rows under way: a block that is refilled as rows finish, so that products stay of full size."""
 
-    def __init__(self, targets: Targets) -> None:
+    _NAMES = ("positions", "members", "coefs", "n_members", "residuals", "rounds", "shifts")
+
+    def __init__(self, targets: Targets, positions: np.ndarray) -> None:
+        """Take up the targets at ``positions``, at zero."""
+        n = len(positions)
         self._targets = targets
-        self._next = 0
-        n_features = targets.values.shape[1]
-        self.positions = np.empty(0, dtype=np.int64)
-        self.members = np.empty((0, N_ITEMS), dtype=np.int64)
-        self.coefs = np.empty((0, N_ITEMS))
-        self.n_members = np.empty(0, dtype=np.int64)
-        self.residuals = np.empty((0, n_features))
-        self.rounds = np.empty(0, dtype=np.int64)
-        self.shifts = np.empty(0)
+        self.positions = positions
+        self.members = np.zeros((n, N_ITEMS[0]), dtype=np.int64)
+        self.coefs = np.zeros((n, N_ITEMS[0]))
+        self.n_members = np.zeros(n, dtype=np.int64)
+        self.residuals = targets.values[positions].astype(np.float64)
+        self.rounds = np.zeros(n, dtype=np.int64)
+        self.shifts = np.zeros(n)
+
+    def __len__(self) -> int:
+        return len(self.positions)
 
     @property
     def own(self) -> np.ndarray:
@@ -48,23 +60,22 @@ class Pool:
 
     def keep(self, kept: np.ndarray) -> None:
         """Drop all other rows."""
-        for name in ("positions", "members", "coefs", "n_members", "residuals", "rounds", "shifts"):
+        for name in self._NAMES:
             setattr(self, name, getattr(self, name)[kept])
 
-    def refill(self, size: int) -> None:
-        """Take up the next targets until there are ``size`` rows."""
-        new = np.arange(self._next, min(self._next + size - len(self.positions), len(self._targets)))
-        if not len(new):
-            return
-        self._next = int(new[-1]) + 1
-        empty = np.zeros((len(new), self.members.shape[1]))
-        self.positions = np.concatenate([self.positions, new])
-        self.members = np.concatenate([self.members, empty.astype(np.int64)])
-        self.coefs = np.concatenate([self.coefs, empty])
-        self.n_members = np.concatenate([self.n_members, np.zeros(len(new), dtype=np.int64)])
-        self.residuals = np.concatenate([self.residuals, self._targets.values[new].astype(np.float64)])
-        self.rounds = np.concatenate([self.rounds, np.zeros(len(new), dtype=np.int64)])
-        self.shifts = np.concatenate([self.shifts, np.zeros(len(new))])
+    def selected(self, chosen: np.ndarray) -> Pool:
+        """Return some of the rows as a pool of their own."""
+        part = copy(self)
+        part.keep(chosen)
+        return part
+
+    def add(self, other: Pool) -> None:
+        """Take over the rows of another pool."""
+        width = max(self.members.shape[1], other.members.shape[1])
+        for pool in (self, other):
+            pool.make_room(width - int(pool.n_members.max(initial=0)))
+        for name in self._NAMES:
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)]))
 
     def make_room(self, n_items: int) -> None:
         """Let every row take so many more members."""
@@ -82,20 +93,32 @@ class Lasso:
     penalty: float
     outlier_penalty: float
     tol: float
-    n_threads: int
 
-    def violators(self, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row the atoms that violate its optimality condition most, and their number."""
-        bounds = np.full(len(pool.positions), self.penalty / 2 * (1 + self.tol / 2))
-        items, counts = self.dictionary.largest_above(
-            Block(pool.own, pool.residuals), bounds, pool.members, pool.n_members, N_ITEMS, self.n_threads
+    @cached_property
+    def n_items(self) -> int:
+        """Atoms that a scan hands on: more where the next scan is dear."""
+        return int(np.clip(self.dictionary.X.size >> 15, *N_ITEMS))
+
+    def start(self, pool: Pool) -> None:
+        """Bring fresh rows near their minimisers, by what the sketch shows."""
+        sketch = self.dictionary.sketch
+        if sketch is None:
+            return
+        for _ in range(N_SKETCHED):
+            items, counts = self.dictionary.largest_of_sketch(
+                sketch, Block(pool.own, pool.residuals), pool.members, pool.n_members, self.n_items
+            )
+            self.grow(pool, items, counts)
+
+    def scan(self, pool: Pool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return for each row the atoms that violate its condition most or nearly, their number, and if any does."""
+        bounds = np.full(len(pool), self.penalty / 2 * (1 + self.tol / 2))
+        items, counts, violated = self.dictionary.largest(
+            Block(pool.own, pool.residuals), bounds, FLOOR * bounds, pool.members, pool.n_members, self.n_items
         )
         if self.outlier_penalty < np.inf:
             items = np.pad(items, ((0, 0), (0, N_OUTLIERS)))
-            run_rows(
-                largest_entries_above,
-                len(items),
-                self.n_threads,
+            largest_entries(
                 pool.residuals,
                 self.outlier_penalty / 2 * (1 + self.tol / 2),
                 self.dictionary.n_samples,
@@ -103,16 +126,18 @@ class Lasso:
                 pool.n_members,
                 items,
                 counts,
+                violated,
             )
-        return items, counts
+        return items, counts, violated
 
     def grow(self, pool: Pool, items: np.ndarray, counts: np.ndarray) -> None:
-        """Let the items into the rows' working sets and minimise over them."""
-        run_rows(
-            lasso_round,
-            len(items),
-            self.n_threads,
+        """Let those items into the rows' working sets that violate, and minimise over them."""
+        pool.make_room(items.shape[1])
+        lasso_round(
             self.dictionary.X,
+            self.dictionary.unit,
+            self.dictionary.weights,
+            self.dictionary.max_norm,
             pool.values,
             self.penalty / 2,
             self.outlier_penalty / 2,
@@ -124,26 +149,21 @@ class Lasso:
             pool.residuals,
         )
 
-    def finish(
-        self, values: np.ndarray, members: np.ndarray, coefs: np.ndarray, n_members: np.ndarray, slack: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Finish ``coefs`` from the supports alone; return objectives and certified gaps.
+    def finish(self, pool: Pool, slack: float) -> tuple[np.ndarray, np.ndarray]:
+        """Finish the coefficients from the supports alone; return objectives and certified gaps.
 
         ``slack`` bounds the share by which atoms outside violate their condition.
         """
-        objectives, gaps = np.empty(len(values)), np.empty(len(values))
-        run_rows(
-            lasso_finish,
-            len(values),
-            self.n_threads,
+        objectives, gaps = np.empty(len(pool)), np.empty(len(pool))
+        lasso_finish(
             self.dictionary.X,
-            values,
+            pool.values,
             self.penalty / 2,
             self.outlier_penalty / 2,
             slack,
-            members,
-            coefs,
-            n_members,
+            pool.members,
+            pool.coefs,
+            pool.n_members,
             objectives,
             gaps,
         )
@@ -157,27 +177,27 @@ class AffineLasso:
     dictionary: Dictionary
     penalty: float
     tol: float
-    n_threads: int
 
-    def violators(self, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
-        """As `Lasso.violators`; a row without members takes the atoms most like it."""
+    def start(self, pool: Pool) -> None:
+        """Nothing to do: without members a row has no multiplier to compare correlations with."""
+
+    def scan(self, pool: Pool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `Lasso.scan`, violators only; a row without members takes the atoms most like it."""
         bounds = np.where(pool.n_members == 0, -1.0, self.penalty / 2 * (1 + self.tol / 2))
-        return self.dictionary.largest_above(
+        return self.dictionary.largest(
             Block(pool.own, pool.residuals),
+            bounds,
             bounds,
             pool.members,
             pool.n_members,
-            N_ITEMS,
-            self.n_threads,
+            N_ITEMS[0],
             shifts=pool.shifts,
         )
 
     def grow(self, pool: Pool, items: np.ndarray, counts: np.ndarray) -> None:
         """As `Lasso.grow`."""
-        run_rows(
-            affine_round,
-            len(items),
-            self.n_threads,
+        pool.make_room(items.shape[1])
+        affine_round(
             self.dictionary.X,
             pool.values,
             self.penalty,
@@ -190,22 +210,17 @@ class AffineLasso:
             pool.shifts,
         )
 
-    def finish(
-        self, values: np.ndarray, members: np.ndarray, coefs: np.ndarray, n_members: np.ndarray, slack: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def finish(self, pool: Pool, slack: float) -> tuple[np.ndarray, np.ndarray]:
         """As `Lasso.finish`."""
-        objectives, gaps = np.empty(len(values)), np.empty(len(values))
-        run_rows(
-            affine_finish,
-            len(values),
-            self.n_threads,
+        objectives, gaps = np.empty(len(pool)), np.empty(len(pool))
+        affine_finish(
             self.dictionary.X,
-            values,
+            pool.values,
             self.penalty,
             slack,
-            members,
-            coefs,
-            n_members,
+            pool.members,
+            pool.coefs,
+            pool.n_members,
             objectives,
             gaps,
         )

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from .._progress import report
-from .._threads import blas_threads, resolve_n_jobs, run_rows
+from .._progress import Counter
+from .._threads import one_blas_thread, resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_codes, check_number, check_option
 from ..kernels.proximal import iterate
@@ -35,7 +35,7 @@ class Step:
 def largest_singular_value_squared(dictionary: Dictionary) -> float:
     """Return sigma_max(X^T X)."""
     X = dictionary.X.astype(np.float64, copy=False)
-    with blas_threads(1):  # one order of summation, so one result
+    with one_blas_thread():  # one order of summation, so one result
         if min(X.shape) <= 1500:
             G = X @ X.T if X.shape[0] <= X.shape[1] else X.T @ X
             return float(np.linalg.eigvalsh(G)[-1])
@@ -58,17 +58,20 @@ def iterate_rows(
     """
     assembler = CodeAssembler(*init.shape)
     objectives = np.empty((len(targets), n_steps + 1))
-    size = dictionary.block_size()
-    for start in range(0, len(targets), size):
-        chosen = np.arange(start, min(start + size, len(targets)))
-        members, coefs, n_members = padded(init, start, int(chosen[-1]) + 1)
-        state = _BlockState(
-            dictionary, Targets(targets.values[chosen], targets.own[chosen]), members, coefs, n_members, step, n_steps
-        )
-        state.run(n_threads)
+    counter = Counter("l0 codes", len(targets))
+
+    def block(start: int, stop: int) -> None:
+        chosen = np.arange(start, stop)
+        members, coefs, n_members = padded(init, start, stop)
+        part = Targets(targets.values[chosen], targets.own[chosen])
+        state = _BlockState(dictionary, part, members, coefs, n_members, step, n_steps)
+        state.run()
         objectives[chosen] = state.objectives
         assembler.add(chosen, state.members, state.coefs, state.n_members)
-        report("l0 codes", int(chosen[-1]) + 1, len(targets))
+        counter.add(len(chosen))
+
+    dictionary.prepare()
+    run_blocks(block, len(targets), dictionary.block_size(len(targets), n_threads), n_threads)
     return assembler.assemble(np.dtype(np.float64)), objectives
 
 
@@ -94,7 +97,7 @@ class _BlockState:
         self.reached = np.zeros(len(targets), dtype=np.int64)
         self.objectives = np.empty((len(targets), n_steps + 1))
 
-    def run(self, n_threads: int) -> None:
+    def run(self) -> None:
         """Iterate all rows to the end; rows into which atoms may enter are screened step by step."""
         screened = False
         open_rows = np.arange(len(self.targets))
@@ -102,13 +105,13 @@ class _BlockState:
             if screened:
                 block = Block(self.targets.own[open_rows], self._residuals)
                 bounds = np.sqrt(self.step.penalty * self.L[open_rows] / 2)
-                entering = self.dictionary.all_at_least(block, bounds, n_threads)
+                entering = self.dictionary.all_at_least(block, bounds)
                 if self.step.outlier_penalty < np.inf:
                     bounds = np.sqrt(self.step.outlier_penalty * self.L[open_rows] / 2)
                     entering = _with_features(entering, self._residuals, bounds, self.dictionary.n_samples)
             else:
                 entering = (np.zeros(len(open_rows) + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
-            open_rows = self._advance(open_rows, screened, entering, n_threads)
+            open_rows = self._advance(open_rows, screened, entering)
             screened = True
 
     def _advance(
@@ -116,7 +119,6 @@ class _BlockState:
         chosen: np.ndarray,
         screened: bool,
         entering: tuple[np.ndarray, np.ndarray, np.ndarray],
-        n_threads: int,
     ) -> np.ndarray:
         """Iterate the chosen rows; return those that stopped because atoms may enter."""
         room = int((self.n_members[chosen] + np.diff(entering[0])).max()) - self.members.shape[1]
@@ -127,10 +129,7 @@ class _BlockState:
         names = ("L", "reached", "members", "coefs", "n_members", "objectives")
         parts = [getattr(self, name) if everything else getattr(self, name)[chosen] for name in names]
         residuals = np.empty((len(chosen), self.dictionary.X.shape[1]))
-        run_rows(
-            iterate,
-            len(chosen),
-            n_threads,
+        iterate(
             self.dictionary.X,
             self.targets.values[chosen],
             self.step.penalty,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from threading import Lock
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._progress import report
-from .._threads import resolve_n_jobs
+from .._progress import Counter
+from .._threads import resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_number
 from ._assembly import CodeAssembler, split_outliers
 from ._lasso import AffineLasso, Lasso, Pool
-from .working_set import Dictionary, dictionary_of, row_norms, targets_of
+from .working_set import Dictionary, Targets, dictionary_of, row_norms, targets_of
 
 
 def l1_codes(
@@ -71,8 +72,9 @@ def l1_codes(
     -----
     Each row grows a working set by the atoms that violate its optimality condition most, minimises over it
     exactly, and is done when no atom of X violates it any more. Of several equal samples the first is
-    used, which makes the solution unique. Memory beside X and its float32 copy: one block of correlations,
-    256 MiB at most unless n_samples is over 4 million.
+    used, which makes the solution unique. The way to the minimiser leaves no trace in the codes: at the end each row
+    is solved once more from its support and signs alone. Memory beside X, its float32 copy and the codes: a block of
+    rows per thread, some 20 MB, within scikit-learn's ``working_memory``.
 
     Examples
     --------
@@ -96,41 +98,16 @@ def l1_codes(
     dictionary = dictionary_of(X)
     targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)
+    dictionary.prepare()
     lasso: Lasso | AffineLasso
     if affine:
-        lasso = AffineLasso(dictionary, l1_penalty, tol, n_threads)
+        lasso = AffineLasso(dictionary, l1_penalty, tol)
     else:
-        lasso = Lasso(dictionary, l1_penalty, outlier_penalty if outliers else np.inf, tol, n_threads)
-
-    assembler = CodeAssembler(len(targets), dictionary.n_samples + (targets.values.shape[1] if outliers else 0))
-    objectives = np.empty(len(targets))
-    gaps = np.empty(len(targets))
-    n_rounds = n_done = 0
-    pool = Pool(targets)
-    size = dictionary.block_size()
-    pool.refill(size)
-    while len(pool.positions):
-        items, counts = lasso.violators(pool)
-        pool.rounds += 1
-        done = (counts == 0) | (pool.rounds > max_iter)
-        # Rows stopped by max_iter have no screened bound: an infinite slack leaves them the trivial dual point 0.
-        for finished, slack in ((counts == 0, tol / 2), ((counts > 0) & done, np.inf)):
-            if not finished.any():
-                continue
-            positions = pool.positions[finished]
-            members, coefs, n_members = pool.members[finished], pool.coefs[finished], pool.n_members[finished]
-            objectives[positions], gaps[positions] = lasso.finish(
-                pool.values[finished], members, coefs, n_members, slack
-            )
-            assembler.add(positions, members, coefs, n_members)
-            n_rounds = max(n_rounds, int(pool.rounds[finished].max()))
-            n_done += len(positions)
-        report("l1 codes", n_done, len(targets))
-        pool.keep(~done)
-        if len(pool.positions):
-            pool.make_room(items.shape[1])
-            lasso.grow(pool, items[~done], counts[~done])
-        pool.refill(size)
+        lasso = Lasso(dictionary, l1_penalty, outlier_penalty if outliers else np.inf, tol)
+    run = _Run(lasso, targets, dictionary.n_samples + (targets.values.shape[1] if outliers else 0), max_iter)
+    size = dictionary.block_size(len(targets), n_threads)
+    run_blocks(lambda start, stop: run.work(size), n_threads, 1, n_threads, cancel=run.cancel)
+    objectives, gaps = run.objectives, run.gaps
 
     squared_norms = row_norms(targets.values) ** 2
     # Rounding of the objective itself is the floor under any tolerance; an affine objective can exceed ||x||^2.
@@ -143,14 +120,70 @@ def l1_codes(
             f" tol={tol:g} (largest {worst:.1e}): raise max_iter or tol"
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
-    codes, errors = assembler.assemble(dictionary.X.dtype), None
+    codes, errors = run.assembler.assemble(dictionary.X.dtype), None
     if outliers:
         codes, errors = split_outliers(codes, dictionary.n_samples)
     return CodeResult(
         codes=codes,
         objective=np.array([squared_norms.sum(), objectives.sum()]),
-        n_iter=n_rounds,
+        n_iter=run.n_rounds,
         status=status,
         gap=gaps,
         outliers=errors,
     )
+
+
+class _Run:
+    """The targets of one call, taken up by workers as they have room for them."""
+
+    def __init__(self, lasso: Lasso | AffineLasso, targets: Targets, n_columns: int, max_iter: int) -> None:
+        self._lasso = lasso
+        self._targets = targets
+        self._max_iter = max_iter
+        self._lock = Lock()
+        self._next = 0
+        self._counter = Counter("l1 codes", len(targets))
+        self.assembler = CodeAssembler(len(targets), n_columns)
+        self.objectives = np.empty(len(targets))
+        self.gaps = np.empty(len(targets))
+        self.n_rounds = 0
+
+    def cancel(self) -> None:
+        """Hand out no more targets."""
+        with self._lock:
+            self._next = len(self._targets)
+
+    def _take(self, count: int) -> np.ndarray:
+        with self._lock:
+            taken = np.arange(self._next, min(self._next + count, len(self._targets)))
+            self._next += len(taken)
+        return taken
+
+    def work(self, size: int) -> None:
+        """Code targets, ``size`` at a time, until there are none."""
+        pool = Pool(self._targets, self._take(size))
+        self._lasso.start(pool)
+        while len(pool):
+            items, counts, violated = self._lasso.scan(pool)
+            pool.rounds += 1
+            stopped = violated & (pool.rounds > self._max_iter)
+            self._finish(pool.selected(~violated), self._lasso.tol / 2)
+            # Rows stopped by max_iter have no screened bound: an infinite slack leaves them the trivial dual point 0.
+            self._finish(pool.selected(stopped), np.inf)
+            going = violated & ~stopped
+            pool.keep(going)
+            if len(pool):
+                self._lasso.grow(pool, items[going], counts[going])
+            fresh = Pool(self._targets, self._take(size - len(pool)))
+            if len(fresh):
+                self._lasso.start(fresh)
+                pool.add(fresh)
+
+    def _finish(self, done: Pool, slack: float) -> None:
+        if not len(done):
+            return
+        self.objectives[done.positions], self.gaps[done.positions] = self._lasso.finish(done, slack)
+        self.assembler.add(done.positions, done.members, done.coefs, done.n_members)
+        with self._lock:
+            self.n_rounds = max(self.n_rounds, int(done.rounds.max()))
+        self._counter.add(len(done))

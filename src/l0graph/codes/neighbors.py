@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._threads import blas_threads, run_rows
+from .._threads import run_blocks
 from ..kernels import nearest as kernel
-from .working_set import Dictionary, Targets, row_norms
+from .working_set import Dictionary, Targets, row_norms, unit_float32
 
 
 def nearest(dictionary: Dictionary, targets: Targets, n_neighbors: int, n_threads: int) -> np.ndarray:
@@ -17,29 +17,30 @@ def nearest(dictionary: Dictionary, targets: Targets, n_neighbors: int, n_thread
     sample is its own neighbour.
     """
     items = np.empty((len(targets), n_neighbors), dtype=np.int64)
-    size = dictionary.block_size()
-    for start in range(0, len(targets), size):
-        block = slice(start, start + size)
-        values = targets.values[block]
+
+    def block(start: int, stop: int) -> None:
+        values = targets.values[start:stop]
         values.flags.writeable = False  # as those of the dictionary are, so that the kernel is compiled once
         norms = row_norms(values)
-        scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-        unit = (values * scale[:, None]).astype(np.float32)
-        with blas_threads(n_threads):
-            cosines = unit @ dictionary.unit.T
-        run_rows(
-            kernel.nearest,
-            len(cosines),
-            n_threads,
-            cosines,
-            norms,
-            dictionary.product_error,
-            dictionary.X,
-            dictionary.norms,
-            values,
-            targets.own[block],
-            items[block],
-        )
+        keys = np.empty((len(values), n_neighbors))
+        counts = np.zeros(len(values), dtype=np.int64)
+        for first, cosines in dictionary.tiles(unit_float32(values, norms)):
+            kernel.nearest(
+                cosines,
+                first,
+                norms,
+                dictionary.product_error,
+                dictionary.X,
+                dictionary.norms,
+                values,
+                targets.own[start:stop],
+                items[start:stop],
+                keys,
+                counts,
+            )
+
+    dictionary.prepare()
+    run_blocks(block, len(targets), dictionary.block_size(len(targets), n_threads), n_threads)
     return items
 
 

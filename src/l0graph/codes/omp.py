@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._progress import report
-from .._threads import resolve_n_jobs, run_rows
+from .._progress import Counter
+from .._threads import resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_number
 from ..kernels.omp import omp_step
 from ._assembly import CodeAssembler
-from .working_set import BLOCK_BYTES, Block, Dictionary, Targets, dictionary_of, row_norms, targets_of
+from .working_set import Block, Dictionary, Targets, dictionary_of, row_norms, targets_of
+
+_FACTOR_BYTES = 64 * 2**20
+"""Memory for the triangular factors of a block."""
 
 
 def omp_codes(
@@ -79,17 +82,23 @@ def omp_codes(
 
     assembler = CodeAssembler(len(targets), dictionary.n_samples)
     squares = np.empty((len(targets), n_steps + 1))
-    n_iter = 0
-    size = dictionary.block_size()
-    # A row keeps the triangular factor of its members' Gram matrix.
-    size = int(np.clip(BLOCK_BYTES // (8 * n_steps * (n_steps + 3)), 1, size))
-    for start in range(0, len(targets), size):
-        chosen = np.arange(start, min(start + size, len(targets)))
-        block = Targets(targets.values[chosen], targets.own[chosen])
-        members, coefs, n_members, squares[chosen] = _pursue(dictionary, block, n_steps, tol, n_threads)
+    n_chosen = np.zeros(len(targets), dtype=np.int64)
+    counter = Counter("omp codes", len(targets))
+
+    def block(start: int, stop: int) -> None:
+        chosen = np.arange(start, stop)
+        part = Targets(targets.values[chosen], targets.own[chosen])
+        members, coefs, n_members, squares[chosen] = _pursue(dictionary, part, n_steps, tol)
         assembler.add(chosen, members, coefs, n_members)
-        n_iter = max(n_iter, int(n_members.max()))
-        report("omp codes", int(chosen[-1]) + 1, len(targets))
+        n_chosen[chosen] = n_members
+        counter.add(len(chosen))
+
+    dictionary.prepare()
+    # A row keeps the triangular factor of its members' Gram matrix.
+    row_bytes = 8 * n_steps * (n_steps + 3)
+    size = min(dictionary.block_size(len(targets), n_threads), max(1, _FACTOR_BYTES // row_bytes))
+    run_blocks(block, len(targets), size, n_threads)
+    n_iter = int(n_chosen.max(initial=0))
     return CodeResult(
         codes=assembler.assemble(dictionary.X.dtype),
         objective=np.ascontiguousarray(squares.T).sum(axis=1)[: n_iter + 1],
@@ -99,7 +108,7 @@ def omp_codes(
 
 
 def _pursue(
-    dictionary: Dictionary, targets: Targets, n_steps: int, tol: float, n_threads: int
+    dictionary: Dictionary, targets: Targets, n_steps: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Code one block: padded ``(members, coefs, n_members)``, sorted, and the squared residuals after each step."""
     n = len(targets)
@@ -118,11 +127,8 @@ def _pursue(
         chosen = np.flatnonzero(going)
         if len(chosen):
             block = Block(targets.own[chosen], residuals[chosen])
-            items, correlations = dictionary.strongest(block, members[chosen], n_members[chosen], n_threads)
-            run_rows(
-                omp_step,
-                len(chosen),
-                n_threads,
+            items, correlations = dictionary.strongest(block, members[chosen], n_members[chosen])
+            omp_step(
                 dictionary.X,
                 dictionary.norms,
                 targets.values,

@@ -161,7 +161,7 @@ def solve(dictionary: Dictionary, targets: Targets, n_neighbors: int, penalty: f
     )
     if k == 0:  # all samples are equal
         return solution
-    size = dictionary.block_size()
+    size = 4096
     for start in range(0, n, size):
         chosen = slice(start, min(start + size, n))
         # Copied, so that kernels meet writable rows only: read-only ones would be compiled a second time.

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from sklearn.utils import check_random_state
 
-from l0graph._threads import blas_threads
+from l0graph._threads import one_blas_thread
 from l0graph._validation import check_number, check_option
 
 __all__ = ["make_subspaces"]
@@ -148,7 +148,7 @@ def make_subspaces(
 
     seed = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
     rng = np.random.default_rng(seed)
-    with blas_threads(1):  # the bits of a product may depend on the number of threads
+    with one_blas_thread():  # the bits of a product may depend on the number of threads
         bases = _arrange(rng, arrangement, dims, ambient_dim, overlap)
         groups = [
             _coefficients(rng, distribution, size, len(basis)) @ basis for size, basis in zip(sizes, bases, strict=True)

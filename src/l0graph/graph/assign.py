@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from .._threads import blas_threads, resolve_n_jobs
+from .._threads import one_blas_thread, resolve_n_jobs
 from .._validation import check_data, check_n_clusters, check_number
 
 _Random = int | np.random.RandomState | None
@@ -60,7 +60,7 @@ def assign_labels(
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_init)
     # BLAS is limited here, once: its thread count is the process's, and starts that set and restore it side by side
     # would leave it wrong.
-    with warnings.catch_warnings(), blas_threads(1):
+    with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once, below
         runs = Parallel(n_jobs=resolve_n_jobs(n_jobs), prefer="threads")(
             delayed(_one_start)(rows, n_clusters, int(seed)) for seed in seeds

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._progress import report
-from .._threads import blas_threads
+from .._threads import one_blas_thread
 from .._validation import check_affinity, check_number
 
 _DENSE = 600
@@ -64,7 +64,7 @@ def spectral_embedding(W: sp.csr_array, n_components: int) -> tuple[np.ndarray, 
     W = check_affinity(W)
     check_number(n_components, "n_components", at_least=1, at_most=W.shape[0], integer=True)
     dtype = W.dtype
-    with blas_threads(1):  # the order of summation, and with it every bit, stays the same
+    with one_blas_thread():  # the order of summation, and with it every bit, stays the same
         embedding, eigenvalues = _embed(W.astype(np.float64), n_components)
     return embedding.astype(dtype), eigenvalues.astype(dtype)
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 
-from .._threads import blas_threads, resolve_n_jobs
+from .._threads import one_blas_thread, resolve_n_jobs
 from .._validation import check_data, check_number
 
 _BLOCK_BYTES = 64 * 2**20
@@ -204,7 +204,7 @@ def _map_distances(
             squared[np.arange(len(queries)), queries] = np.inf
         return function(queries, squared)
 
-    with blas_threads(1):  # the blocks are the parallel part
+    with one_blas_thread():  # the blocks are the parallel part
         return list(
             Parallel(n_jobs=n_threads, prefer="threads")(delayed(block)(start) for start in range(0, len(moved), size))
         )

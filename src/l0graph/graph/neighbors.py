@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed
 
-from .._threads import blas_threads
+from .._threads import one_blas_thread
 
 _BLOCK_BYTES = 64 * 2**20
 
@@ -42,7 +42,7 @@ def most_similar(
         best = cosines.argmax(axis=1)
         return candidates[best], cosines[np.arange(len(chosen)), best]
 
-    with blas_threads(1):  # the blocks are the parallel part
+    with one_blas_thread():  # the blocks are the parallel part
         parts = Parallel(n_jobs=n_threads, prefer="threads")(
             delayed(block)(start) for start in range(0, len(queries), size)
         )

@@ -47,13 +47,13 @@ def _inner(x, residual):
 
 
 @njit(cache=True, nogil=True)
-def affine_round(start, stop, X, targets, penalty, members, coefs, n_members, items, n_items, residuals, shifts):
+def affine_round(X, targets, penalty, members, coefs, n_members, items, n_items, residuals, shifts):
     """Let the items into each row's working set, minimise over it, keep the support.
 
     IN/OUT ``members``, ``coefs`` (rows, capacity; members sorted) and ``n_members``; OUT ``residuals`` (rows, d) and
     ``shifts``, what the residual's correlations are compared with.
     """
-    for b in range(start, stop):
+    for b in range(targets.shape[0]):
         ids = _merge(members[b], n_members[b], items[b], n_items[b])
         x = as_float64(targets[b])
         A = gather(X, ids)
@@ -71,13 +71,13 @@ def affine_round(start, stop, X, targets, penalty, members, coefs, n_members, it
 
 
 @njit(cache=True, nogil=True)
-def affine_finish(start, stop, X, targets, penalty, slack, members, coefs, n_members, objectives, gaps):
+def affine_finish(X, targets, penalty, slack, members, coefs, n_members, objectives, gaps):
     """Solve each row once more from its sorted support alone, so that the way there leaves no trace.
 
     No atom outside may violate its condition by more than the share ``slack``: the caller has screened. IN/OUT
     ``coefs``; OUT ``objectives``, and ``gaps`` by the dual point that is residual and multiplier scaled.
     """
-    for b in range(start, stop):
+    for b in range(targets.shape[0]):
         k = n_members[b]
         x = as_float64(targets[b])
         A = gather(X, members[b, :k])

@@ -18,6 +18,11 @@ _PIVOT = 1e-11
 _ROUNDING = 1e-13
 _SWEEPS = 50
 _FALLBACK_SWEEPS = 20_000
+# While a working set still grows its problem is solved roughly, and so many of the items enter at a time.
+_ROUGH_SWEEPS = 10
+_ENTER = 16
+# A float32 correlation this close to its bound, relative to it, is computed again.
+_NEAR = 1e-3
 
 
 @njit(cache=True, nogil=True)
@@ -184,24 +189,185 @@ def _minimise(G, b, h, z):
 
 
 @njit(cache=True, nogil=True)
-def _merge(members, coefs, n_members, items, n_items):
-    """Return the sorted union of the members, sorted already, and the new items, which start at zero."""
-    total = n_members + n_items
-    ids = np.empty(total, dtype=np.int64)
-    z = np.zeros(total)
-    for i in range(n_members):
-        ids[i] = members[i]
-        z[i] = coefs[i]
-    for i in range(n_items):
-        # Insertion: np.argsort would take longer to compile than all else here, and this is short.
-        position = n_members + i
-        while position > 0 and ids[position - 1] > items[i]:
-            ids[position] = ids[position - 1]
-            z[position] = z[position - 1]
+def _gather_unit(unit, weights, max_norm, items, h, h_outlier, B, sizes):
+    """OUT ``B``: the items' atoms, of norm one in float32; ``sizes``: their norms over their h."""
+    n = unit.shape[0]
+    for i in range(items.shape[0]):
+        j = items[i]
+        if j < n:
+            B[i] = unit[j]
+            sizes[i] = weights[j] * max_norm / h
+        else:
+            B[i] = 0.0
+            B[i, j - n] = 1.0
+            sizes[i] = 1.0 / h_outlier
+
+
+@njit(cache=True, nogil=True)
+def _worst(X, items, B, sizes, h, h_outlier, residual, unit_residual, candidates, chosen, keys):
+    """Choose the candidates that violate their condition most; return how many.
+
+    IN/OUT ``candidates``: per item whether it may be chosen, which those chosen lose. OUT ``chosen`` (capacity,).
+    """
+    norm = np.sqrt(np.dot(residual, residual))
+    if norm == 0.0:
+        return 0
+    for t in range(residual.shape[0]):
+        unit_residual[t] = residual[t] / norm
+    cosines = np.dot(B, unit_residual)
+    count = 0
+    for i in range(B.shape[0]):
+        if not candidates[i]:
+            continue
+        ratio = abs(cosines[i]) * sizes[i] * norm
+        if ratio < 1.0 - _NEAR:
+            continue
+        if ratio < 1.0 + _NEAR:  # too close for float32
+            j = items[i]
+            if j < X.shape[0]:
+                correlation = 0.0
+                for t in range(residual.shape[0]):
+                    correlation += X[j, t] * residual[t]
+                ratio = abs(correlation) / h
+            else:
+                ratio = abs(residual[j - X.shape[0]]) / h_outlier
+            if ratio <= 1.0 + _ROUNDING:
+                continue
+        if count < chosen.shape[0]:
+            position = count
+            count += 1
+        elif ratio > keys[count - 1]:
+            position = count - 1
+        else:
+            continue
+        while position > 0 and keys[position - 1] < ratio:
+            keys[position] = keys[position - 1]
+            chosen[position] = chosen[position - 1]
             position -= 1
-        ids[position] = items[i]
-        z[position] = 0.0
-    return ids, z
+        keys[position] = ratio
+        chosen[position] = i
+    for i in range(count):
+        candidates[chosen[i]] = False
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _enter(X, x, j, price, ids, A, G, b, h, z, size):
+    """Put atom j into the working set as member number ``size``, at zero."""
+    ids[size] = j
+    h[size] = price
+    z[size] = 0.0
+    if j < X.shape[0]:
+        for t in range(x.shape[0]):
+            A[size, t] = X[j, t]
+    else:
+        A[size] = 0.0
+        A[size, j - X.shape[0]] = 1.0
+    b[size] = np.dot(A[size], x)
+
+
+@njit(cache=True, nogil=True)
+def _extend_gram(A, G, first, size):
+    """Fill the rows and columns of G from ``first`` to ``size``."""
+    new = np.dot(A[:size], A[first:size].T)
+    for i in range(size):
+        for j in range(first, size):
+            G[i, j] = new[i, j - first]
+            G[j, i] = new[i, j - first]
+
+
+@njit(cache=True, nogil=True)
+def _round_of_row(
+    X, unit, weights, max_norm, x, h, h_outlier, members, coefs, k, items, residual, A, G, B, unit_residual
+):
+    """As `lasso_round` for one row; return the size of its support. A, G, B and ``unit_residual`` are room to work."""
+    n, m = X.shape[0], items.shape[0]
+    capacity = k + m
+    ids = np.empty(capacity, dtype=np.int64)
+    z = np.empty(capacity)
+    b = np.empty(capacity)
+    prices = np.empty(capacity)
+    size = 0
+    for i in range(k):
+        _enter(X, x, members[i], h if members[i] < n else h_outlier, ids, A, G, b, prices, z, size)
+        z[size] = coefs[i]
+        size += 1
+    _extend_gram(A, G, 0, size)
+    sizes = np.empty(m)
+    _gather_unit(unit, weights, max_norm, items, h, h_outlier, B[:m], sizes)
+    candidates = np.ones(m, dtype=np.bool_)
+    chosen = np.empty(_ENTER, dtype=np.int64)
+    keys = np.empty(_ENTER)
+    exact = True  # whether the residual is that of the minimiser over the working set
+    while True:
+        count = _worst(X, items, B[:m], sizes, h, h_outlier, residual, unit_residual, candidates, chosen, keys)
+        if count == 0 and exact:
+            break
+        for i in range(count):
+            j = items[chosen[i]]
+            _enter(X, x, j, h if j < n else h_outlier, ids, A, G, b, prices, z, size + i)
+        _extend_gram(A, G, size, size + count)
+        size += count
+        # On the way descent is enough; the minimiser only once nobody wants to enter any more.
+        exact = count == 0
+        H = np.ascontiguousarray(G[:size, :size])
+        if exact:
+            _minimise(H, b[:size], prices[:size], z[:size])
+        else:
+            q = b[:size] - np.dot(H, z[:size])
+            _descend(H, b[:size], prices[:size], z[:size], q, _ROUGH_SWEEPS, 1e-2)
+        residual_of(x, A, z[:size], residual)
+    # The support, sorted.
+    k = 0
+    for i in range(size):
+        if z[i] == 0.0:
+            continue
+        position = k
+        while position > 0 and members[position - 1] > ids[i]:
+            members[position] = members[position - 1]
+            coefs[position] = coefs[position - 1]
+            position -= 1
+        members[position] = ids[i]
+        coefs[position] = z[i]
+        k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def lasso_round(
+    X, unit, weights, max_norm, targets, h, h_outlier, members, coefs, n_members, items, n_items, residuals
+):
+    """Minimise over each row's members and what of its items violates, until none of them does; keep the support.
+
+    IN/OUT ``members``, ``coefs`` (rows, capacity; members sorted), ``n_members`` and ``residuals`` (rows, d), which
+    are those of ``coefs``. The capacity is enough for members and items together.
+    """
+    d = X.shape[1]
+    m = items.shape[1]
+    capacity = members.shape[1]
+    A = np.empty((capacity, d))
+    G = np.empty((capacity, capacity))
+    B = np.empty((m, d), dtype=np.float32)
+    unit_residual = np.empty(d, dtype=np.float32)
+    for b in range(targets.shape[0]):
+        n_members[b] = _round_of_row(
+            X,
+            unit,
+            weights,
+            max_norm,
+            as_float64(targets[b]),
+            h,
+            h_outlier,
+            members[b],
+            coefs[b],
+            n_members[b],
+            items[b, : n_items[b]],
+            residuals[b],
+            A,
+            G,
+            B,
+            unit_residual,
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -210,34 +376,6 @@ def _weights(members, n_atoms, h, h_outlier):
     for i in range(members.shape[0]):
         weights[i] = h if members[i] < n_atoms else h_outlier
     return weights
-
-
-@njit(cache=True, nogil=True)
-def _round_of_row(X, target, h, h_outlier, members, coefs, n_members, items, n_items, residual):
-    ids, z = _merge(members, coefs, n_members, items, n_items)
-    x = as_float64(target)
-    A = gather(X, ids)
-    _minimise(np.dot(A, A.T), np.dot(A, x), _weights(ids, X.shape[0], h, h_outlier), z)
-    k = 0
-    for i in range(ids.shape[0]):
-        if z[i] != 0.0:
-            members[k] = ids[i]
-            coefs[k] = z[i]
-            k += 1
-    residual_of(x, A, z, residual)
-    return k
-
-
-@njit(cache=True, nogil=True)
-def lasso_round(start, stop, X, targets, h, h_outlier, members, coefs, n_members, items, n_items, residuals):
-    """Let the items into each row's working set, minimise over it, keep the support.
-
-    IN/OUT ``members``, ``coefs`` (rows, capacity; members sorted) and ``n_members``; OUT ``residuals`` (rows, d).
-    """
-    for b in range(start, stop):
-        n_members[b] = _round_of_row(
-            X, targets[b], h, h_outlier, members[b], coefs[b], n_members[b], items[b], n_items[b], residuals[b]
-        )
 
 
 @njit(cache=True, nogil=True)
@@ -263,19 +401,14 @@ def _finish_row(X, target, h, h_outlier, slack, members, coefs, k):
             z[:] = y
     residual = np.empty(x.shape[0])
     residual_of(x, A, z, residual)
-    rr = 0.0
-    xr = 0.0
-    for t in range(x.shape[0]):
-        rr += residual[t] * residual[t]
-        xr += x[t] * residual[t]
+    rr = np.dot(residual, residual)
+    xr = np.dot(x, residual)
+    inside = correlations - np.dot(G, z)
     weighted = 0.0
     excess = 1.0 + slack
     for i in range(k):
         weighted += weights[i] * abs(z[i])
-        correlation = 0.0
-        for t in range(x.shape[0]):
-            correlation += A[i, t] * residual[t]
-        excess = max(excess, abs(correlation) / weights[i])
+        excess = max(excess, abs(inside[i]) / weights[i])
     objective = rr + 2.0 * weighted
     scale = 0.0
     if rr > 0.0:
@@ -284,12 +417,12 @@ def _finish_row(X, target, h, h_outlier, slack, members, coefs, k):
 
 
 @njit(cache=True, nogil=True)
-def lasso_finish(start, stop, X, targets, h, h_outlier, slack, members, coefs, n_members, objectives, gaps):
+def lasso_finish(X, targets, h, h_outlier, slack, members, coefs, n_members, objectives, gaps):
     """Solve each row once more from its sorted support and signs alone, so that the way there leaves no trace.
 
     No member outside the support may correlate with the residual by more than its h (1 + ``slack``): the caller has
     screened. With that, ``gaps`` bounds the objective's distance from the minimum by the dual point that is the
     residual scaled into the feasible set. IN/OUT ``coefs``; OUT ``objectives``, ``gaps``.
     """
-    for b in range(start, stop):
+    for b in range(targets.shape[0]):
         objectives[b], gaps[b] = _finish_row(X, targets[b], h, h_outlier, slack, members[b], coefs[b], n_members[b])

@@ -1,7 +1,7 @@
 """The nearest samples of each row, decided exactly.
 
-``cosines`` come from a float32 product of unit vectors and are off by at most ``error``. All samples that may be
-among the nearest within that error are compared again by their float64 distances.
+``cosines`` come tile by tile (see `screen`) from a float32 product of unit vectors and are off by at most ``error``.
+Whatever may be nearer within that error than what has been found so far is compared by its float64 distance.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ def _insert(items, keys, count, item, key):
 
 
 @njit(cache=True, nogil=True)
-def nearest(start, stop, cosines, scales, error, X, norms, targets, own, items):
-    """OUT ``items`` (rows, k): the samples of X nearest to each target, not itself; of equals the earlier first."""
-    for b in range(start, stop):
-        keys = np.empty(items.shape[1])
-        count = 0
-        # The k-th smallest upper bound of a distance: whatever is certainly farther is not among the k nearest.
-        for j in range(cosines.shape[1]):
-            if j != own[b]:
+def nearest(cosines, first, scales, error, X, norms, targets, own, items, keys, counts):
+    """The samples of X nearest to each target, not itself; of equals the earlier first.
+
+    IN/OUT ``items`` and ``keys`` (rows, k), their squared distances, ascending, and ``counts`` (rows,): what has been
+    found so far.
+    """
+    k = items.shape[1]
+    for b in range(cosines.shape[0]):
+        for i in range(cosines.shape[1]):
+            j = first + i
+            if j == own[b]:
+                continue
+            if counts[b] == k:
                 product = scales[b] * norms[j]
-                bound = (norms[j] - scales[b]) ** 2 + 2.0 * product * (1.0 - np.float64(cosines[b, j]) + error)
-                count = _insert(items[b], keys, count, j, bound)
-        limit = keys[count - 1] + 1e-12 * (scales[b] + np.sqrt(max(keys[count - 1], 0.0))) ** 2
-        count = 0
-        for j in range(cosines.shape[1]):
-            if j != own[b]:
-                product = scales[b] * norms[j]
-                bound = (norms[j] - scales[b]) ** 2 + 2.0 * product * (1.0 - np.float64(cosines[b, j]) - error)
-                if bound <= limit:
-                    count = _insert(items[b], keys, count, j, _squared_distance(X, j, targets[b]))
+                least = (norms[j] - scales[b]) ** 2 + 2.0 * product * (1.0 - np.float64(cosines[b, i]) - error)
+                farthest = keys[b, k - 1]
+                if least > farthest + 1e-12 * (scales[b] + np.sqrt(farthest)) ** 2:
+                    continue
+            counts[b] = _insert(items[b], keys[b], counts[b], j, _squared_distance(X, j, targets[b]))

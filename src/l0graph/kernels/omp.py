@@ -59,8 +59,6 @@ def _fit(L, y, k, z):
 
 @njit(cache=True, nogil=True)
 def omp_step(
-    start,
-    stop,
     X,
     norms,
     targets,
@@ -83,7 +81,7 @@ def omp_step(
     squared residual at which a row is done. IN/OUT, of all rows: ``members`` (rows, capacity) in order of choice,
     ``n_members``, ``L``, ``y``, ``coefs``, ``residuals``, ``squares`` (rows,), the squared residuals; OUT ``going``.
     """
-    for a in range(start, stop):
+    for a in range(chosen.shape[0]):
         b = chosen[a]
         j = items[a]
         k = n_members[b]

@@ -213,8 +213,6 @@ def _iterate(
 
 @njit(cache=True, nogil=True)
 def iterate(
-    start,
-    stop,
     X,
     targets,
     penalty,
@@ -242,7 +240,7 @@ def iterate(
     IN/OUT ``L``, ``reached``, ``members``, ``coefs``, ``n_members``; OUT ``objectives`` (rows, n_steps + 1),
     ``residuals`` (of the rows that stopped early).
     """
-    for b in range(start, stop):
+    for b in range(targets.shape[0]):
         reached[b], n_members[b], L[b] = _iterate(
             X,
             targets[b],

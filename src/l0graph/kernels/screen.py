@@ -1,13 +1,25 @@
 """Which atoms correlate with a residual by at least a bound, or most, decided exactly.
 
-``cosines`` come from a float32 matrix product of unit vectors and are off by at most ``error``. Where that leaves the
-comparison open, the inner product is taken again in float64.
+Correlations come tile by tile: ``cosines`` (rows, atoms of the tile), from a float32 matrix product of unit vectors,
+off by at most ``error``; ``first`` is the tile's first atom. A correlation is cosine times the atom's ``weight``, its
+norm relative to the largest, times the row's ``unit``, the residual's norm times that largest one. Where the error
+leaves a comparison open, the inner product is taken again in float64. Kernels keep what they have found so far in their
+arguments, from one tile to the next.
+
+Nearly all atoms are far below any bound, so a run of them is first compared at once, in a loop that the compiler turns
+into vector instructions (`_some_reach`), and only runs with a hit are looked at atom by atom.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+_RUN = 32
+# What rounding in the float32 comparison of a run may take away, relative to its terms.
+_MARGIN = np.float32(1e-6)
+# What a weight may be off by where float32 has no digits left.
+_TINY = 1e-37
 
 
 @njit(cache=True, nogil=True)
@@ -25,7 +37,43 @@ def _allowed(j, own, group_first, group_rank):
 
 
 @njit(cache=True, nogil=True)
-def _sift_down(keys, items, size):
+def _is_member(members, j):
+    position = np.searchsorted(members, j)
+    return position < members.shape[0] and members[position] == j
+
+
+@njit(cache=True, nogil=True)
+def _in_runs(row):
+    """Return the whole runs of a row, (runs, _RUN)."""
+    n_runs = row.shape[0] // _RUN
+    return row[: n_runs * _RUN].reshape((n_runs, _RUN))
+
+
+@njit(cache=True, nogil=True)
+def _some_reach(cosines, weights, run, shift, error, threshold):
+    """Whether any |cosine weight - shift| + error weight of a run reaches the threshold; in float32, missing none.
+
+    What is past the last whole run is taken to.
+    """
+    if run >= cosines.shape[0]:
+        return True
+    lowered = threshold - _MARGIN * (np.float32(1.0) + abs(shift)) - np.float32(_TINY)
+    hits = 0
+    for i in range(cosines.shape[1]):
+        hits += abs(cosines[run, i] * weights[run, i] - shift) + error * weights[run, i] >= lowered
+    return hits > 0
+
+
+@njit(cache=True, nogil=True)
+def _in_units(value, unit):
+    """Return value / unit as float32, where a unit of zero makes everything reach every threshold."""
+    if unit <= 0.0:
+        return np.float32(-np.inf)
+    return np.float32(min(value / unit, 1e30))
+
+
+@njit(cache=True, nogil=True)
+def sift_down(keys, items, size):
     """Restore the min-heap after its root was replaced. Smaller key first; of equal keys, the larger index first."""
     i = 0
     while True:
@@ -54,50 +102,93 @@ def _sift_up(keys, items, i):
 
 
 @njit(cache=True, nogil=True)
-def _largest_of_row(
-    cosines, scale, bound, shift, error, X, norms, residual, own, group_first, group_rank, members, items, keys
-):
-    """Fill ``items`` with the atoms whose correlation, less ``shift``, exceeds ``bound``: the largest; return how many.
-
-    ``members`` (sorted) are passed over: they are in the working set already.
-    """
-    capacity = items.shape[0]
-    count = 0
-    for j in range(cosines.shape[0]):
-        correlation = abs(np.float64(cosines[j]) * norms[j] * scale - shift)
-        slack = error * norms[j] * scale
-        if correlation < bound - slack or not _allowed(j, own, group_first, group_rank):
-            continue
-        position = np.searchsorted(members, j)
-        if position < members.shape[0] and members[position] == j:
-            continue
-        if correlation <= bound + slack:
-            correlation = abs(_inner(X, j, residual) - shift)
-            if correlation <= bound:
-                continue
-        if count < capacity:
-            keys[count] = correlation
-            items[count] = j
-            _sift_up(keys, items, count)
-            count += 1
-        elif correlation > keys[0]:
-            keys[0] = correlation
-            items[0] = j
-            _sift_down(keys, items, count)
+def _push(key, item, keys, items, count):
+    """Put an item among the largest; return how many there are."""
+    if count < items.shape[0]:
+        keys[count] = key
+        items[count] = item
+        _sift_up(keys, items, count)
+        return count + 1
+    if key > keys[0]:
+        keys[0] = key
+        items[0] = item
+        sift_down(keys, items, count)
     return count
 
 
 @njit(cache=True, nogil=True)
-def largest_above(
-    start,
-    stop,
+def _largest_of_row(
     cosines,
-    scales,
+    first,
+    weights,
+    unit,
+    bound,
+    floor,
+    shift,
+    error,
+    X,
+    residual,
+    own,
+    group_first,
+    group_rank,
+    members,
+    items,
+    keys,
+    count,
+    violated,
+):
+    """As `largest` for one row; return (count, violated)."""
+    n = cosines.shape[0]
+    error32 = np.float32(error)
+    shift32 = np.float32(shift / unit) if unit > 0.0 else np.float32(0.0)
+    runs = _in_runs(cosines)
+    weights_of_runs = _in_runs(weights[first : first + n])
+    for run in range(-(-n // _RUN)):
+        threshold = floor
+        if count == items.shape[0]:
+            threshold = max(floor, keys[0])
+        # What exceeds the bound is noticed even where the heap is full of larger ones.
+        if not violated:
+            threshold = min(threshold, bound)
+        rough = threshold - (error + _TINY) * unit
+        if not _some_reach(runs, weights_of_runs, run, shift32, error32, _in_units(threshold, unit)):
+            continue
+        for i in range(run * _RUN, min(run * _RUN + _RUN, n)):
+            j = first + i
+            correlation = abs(np.float64(cosines[i]) * weights[j] * unit - shift)
+            if correlation < rough:
+                continue
+            slack = (error * weights[j] + _TINY) * unit
+            if correlation + slack < threshold or not _allowed(j, own, group_first, group_rank):
+                continue
+            if _is_member(members, j):
+                continue
+            if not violated and correlation + slack > bound:
+                if correlation - slack > bound:
+                    violated = True
+                else:
+                    correlation = abs(_inner(X, j, residual) - shift)
+                    violated = correlation > bound
+            if correlation > floor:
+                count = _push(correlation, j, keys, items, count)
+                if count == items.shape[0]:
+                    threshold = max(floor, keys[0])
+                    if not violated:
+                        threshold = min(threshold, bound)
+    return count, violated
+
+
+@njit(cache=True, nogil=True)
+def largest(
+    cosines,
+    first,
+    weights,
+    units,
     bounds,
+    floors,
     shifts,
     error,
     X,
-    norms,
     residuals,
     own,
     group_first,
@@ -105,152 +196,121 @@ def largest_above(
     members,
     n_members,
     items,
+    keys,
     counts,
+    violated,
 ):
-    """For each row the atoms whose correlation, less its shift, is above its bound in absolute value: the largest.
+    """For each row the atoms whose correlation, less its shift, is largest in absolute value and above its floor.
 
-    OUT: ``items`` (rows, capacity) in no particular order, ``counts`` (rows,).
+    ``violated`` tells, exactly, of those whether any is above the row's bound. IN/OUT: ``items`` and ``keys`` (rows,
+    capacity), heaps; ``counts`` and ``violated`` (rows,).
     """
-    for b in range(start, stop):
-        keys = np.empty(items.shape[1])
-        counts[b] = _largest_of_row(
+    for b in range(cosines.shape[0]):
+        counts[b], violated[b] = _largest_of_row(
             cosines[b],
-            scales[b],
+            first,
+            weights,
+            units[b],
             bounds[b],
+            floors[b],
             shifts[b],
             error,
             X,
-            norms,
             residuals[b],
             own[b],
             group_first,
             group_rank,
             members[b, : n_members[b]],
             items[b],
-            keys,
+            keys[b],
+            counts[b],
+            violated[b],
         )
 
 
 @njit(cache=True, nogil=True)
-def largest_entries_above(start, stop, residuals, bound, n_atoms, members, n_members, items, counts):
+def largest_entries(residuals, bound, n_atoms, members, n_members, items, counts, violated):
     """For each row append the largest atoms of the identity, feature t as ``n_atoms + t``, that are above ``bound``.
 
-    Their correlations are the residual's entries. As many as ``items`` has room for. IN/OUT ``items``, ``counts``.
+    Their correlations are the residual's entries. As many as ``items`` has room for. IN/OUT ``items``, ``counts``,
+    ``violated``.
     """
-    for b in range(start, stop):
+    keys = np.empty(items.shape[1])
+    for b in range(residuals.shape[0]):
         first = counts[b]
-        capacity = items.shape[1] - first
-        keys = np.empty(capacity)
         chosen = items[b, first:]
         known = members[b, : n_members[b]]
         count = 0
         for t in range(residuals.shape[1]):
             size = abs(residuals[b, t])
-            if size <= bound:
-                continue
-            position = np.searchsorted(known, n_atoms + t)
-            if position < known.shape[0] and known[position] == n_atoms + t:
-                continue
-            if count < capacity:
-                keys[count] = size
-                chosen[count] = n_atoms + t
-                _sift_up(keys, chosen, count)
-                count += 1
-            elif size > keys[0]:
-                keys[0] = size
-                chosen[0] = n_atoms + t
-                _sift_down(keys, chosen, count)
+            if size > bound and not _is_member(known, n_atoms + t):
+                count = _push(size, n_atoms + t, keys[: chosen.shape[0]], chosen, count)
+        violated[b] = violated[b] or count > 0
         counts[b] = first + count
 
 
 @njit(cache=True, nogil=True)
 def all_at_least(
-    start, stop, cosines, scales, bounds, error, X, norms, residuals, own, offsets, items, values, counts, fill
+    cosines, first, weights, units, bounds, error, X, residuals, own, offsets, items, values, counts, fill
 ):
-    """For each row every atom whose correlation is at least its bound, in ascending order.
+    """For each row every atom of the tile whose correlation is at least its bound, in ascending order.
 
     Called twice: with ``fill`` false only OUT ``counts`` are written; with ``fill`` true OUT ``items`` and ``values``
     (exact float64 correlations), each row from ``offsets[row]`` on.
     """
-    for b in range(start, stop):
+    n = cosines.shape[1]
+    error32 = np.float32(error)
+    weights_of_runs = _in_runs(weights[first : first + n])
+    for b in range(cosines.shape[0]):
         count = 0
-        for j in range(cosines.shape[1]):
-            correlation = abs(np.float64(cosines[b, j])) * norms[j] * scales[b]
-            slack = error * norms[j] * scales[b]
-            if correlation < bounds[b] - slack or j == own[b]:
+        threshold = _in_units(bounds[b], units[b])
+        runs = _in_runs(cosines[b])
+        for run in range(-(-n // _RUN)):
+            if not _some_reach(runs, weights_of_runs, run, np.float32(0.0), error32, threshold):
                 continue
-            if not fill and correlation > bounds[b] + slack:
+            for i in range(run * _RUN, min(run * _RUN + _RUN, n)):
+                j = first + i
+                correlation = abs(np.float64(cosines[b, i])) * weights[j] * units[b]
+                slack = (error * weights[j] + _TINY) * units[b]
+                if correlation < bounds[b] - slack or j == own[b]:
+                    continue
+                if not fill and correlation > bounds[b] + slack:
+                    count += 1
+                    continue
+                exact = _inner(X, j, residuals[b])
+                if abs(exact) < bounds[b]:
+                    continue
+                if fill:
+                    items[offsets[b] + count] = j
+                    values[offsets[b] + count] = exact
                 count += 1
-                continue
-            exact = _inner(X, j, residuals[b])
-            if abs(exact) < bounds[b]:
-                continue
-            if fill:
-                items[offsets[b] + count] = j
-                values[offsets[b] + count] = exact
-            count += 1
         counts[b] = count
 
 
 @njit(cache=True, nogil=True)
-def _strongest_of_row(cosines, scale, error, X, norms, residual, own, group_first, group_rank, members):
-    """Return the atom of largest absolute correlation and that correlation; -1 where no atom has any.
-
-    Of equal ones the first wins.
-    """
-    n = cosines.shape[0]
-    floor = 0.0  # the largest absolute correlation is at least this
-    for j in range(n):
-        low = (abs(np.float64(cosines[j])) - error) * norms[j] * scale
-        if low > floor and _allowed(j, own, group_first, group_rank) and not (members == j).any():
-            floor = low
-    strongest = -1
-    largest = 0.0
-    for j in range(n):
-        high = (abs(np.float64(cosines[j])) + error) * norms[j] * scale
-        if high < floor or high <= abs(largest):
-            continue
-        if not _allowed(j, own, group_first, group_rank) or (members == j).any():
-            continue
-        correlation = _inner(X, j, residual)
-        if abs(correlation) > abs(largest):
-            largest = correlation
-            strongest = j
-    return strongest, largest
-
-
-@njit(cache=True, nogil=True)
 def strongest(
-    start,
-    stop,
-    cosines,
-    scales,
-    error,
-    X,
-    norms,
-    residuals,
-    own,
-    group_first,
-    group_rank,
-    members,
-    n_members,
-    items,
-    values,
+    cosines, first, weights, units, error, X, residuals, own, group_first, group_rank, members, n_members, items, values
 ):
-    """For each row the atom of largest absolute correlation that is not among its members.
+    """For each row the atom of largest absolute correlation that is not among its members; of equal ones the first.
 
-    OUT: ``items`` (rows,), -1 for none, and ``values`` (rows,), the exact float64 correlations.
+    IN/OUT: ``items`` (rows,), -1 for none, and ``values`` (rows,), the exact float64 correlations.
     """
-    for b in range(start, stop):
-        items[b], values[b] = _strongest_of_row(
-            cosines[b],
-            scales[b],
-            error,
-            X,
-            norms,
-            residuals[b],
-            own[b],
-            group_first,
-            group_rank,
-            members[b, : n_members[b]],
-        )
+    n = cosines.shape[1]
+    error32 = np.float32(error)
+    weights_of_runs = _in_runs(weights[first : first + n])
+    for b in range(cosines.shape[0]):
+        known = members[b, : n_members[b]]
+        runs = _in_runs(cosines[b])
+        for run in range(-(-n // _RUN)):
+            threshold = _in_units(abs(values[b]), units[b])
+            if not _some_reach(runs, weights_of_runs, run, np.float32(0.0), error32, threshold):
+                continue
+            for i in range(run * _RUN, min(run * _RUN + _RUN, n)):
+                j = first + i
+                high = ((abs(np.float64(cosines[b, i])) + error) * weights[j] + _TINY) * units[b]
+                if high <= abs(values[b]) or not _allowed(j, own[b], group_first, group_rank) or (known == j).any():
+                    continue
+                correlation = _inner(X, j, residuals[b])
+                if abs(correlation) > abs(values[b]):
+                    values[b] = correlation
+                    items[b] = j
