@@ -288,35 +288,15 @@ def l0_codes(
             X_new=X_new,
             n_jobs=n_jobs,
         )
-    started = init.outliers if isinstance(init, CodeResult) else None
-    if isinstance(init, CodeResult):
-        init = init.codes
-    init = clean(check_codes(init, (len(targets), dictionary.n_samples), name="init"), targets.own)
-    if outliers:
-        if started is None:
-            started = sp.csr_array(targets.values.shape)
-        init = sp.csr_array(sp.hstack([init, clean(started, np.full(len(targets), -1))]))
+    start = starting_codes(dictionary, targets, init, outliers)
+    step = step_of(dictionary, l0_penalty, outlier_penalty if outliers else np.inf, lipschitz, tau)
 
-    if lipschitz == "global":
-        # sigma_max of [X; I]^T [X; I] is that of X^T X, and 1 more.
-        value = tau * 2 * (largest_singular_value_squared(dictionary) + outliers)
-        value = value if value > 0 else 1.0  # all samples are zero: any step does
-    else:
-        value = float(lipschitz)
-    step = Step(
-        penalty=l0_penalty,
-        outlier_penalty=outlier_penalty if outliers else np.inf,
-        lipschitz=value,
-        tau=tau,
-        raise_where_needed=lipschitz != "global",
-    )
-
-    codes, per_row = iterate_rows(dictionary, targets, init, step, max_iter, n_threads)
+    codes, per_row = iterate_rows(dictionary, targets, start, step, max_iter, n_threads)
     objective = total_objective(per_row)
     stop = stopping_iteration(objective, tol)
     if stop is not None and stop < max_iter:
         # The rule looks at the total over all rows, known only now: go again, to exactly there.
-        codes, _ = iterate_rows(dictionary, targets, init, step, stop, n_threads)
+        codes, _ = iterate_rows(dictionary, targets, start, step, stop, n_threads)
     n_iter = max_iter if stop is None else stop
     codes, errors = codes.astype(dictionary.X.dtype), None
     if outliers:
@@ -327,6 +307,43 @@ def l0_codes(
         n_iter=n_iter,
         status=Status.MAX_ITER if stop is None else Status.CONVERGED,
         outliers=errors,
+    )
+
+
+def starting_codes(
+    dictionary: Dictionary, targets: Targets, init: sp.csr_array | CodeResult, outliers: bool
+) -> sp.csr_array:
+    """Return what the iteration starts from; with outliers as codes over [X; I]."""
+    started = init.outliers if isinstance(init, CodeResult) else None
+    codes = init.codes if isinstance(init, CodeResult) else init
+    codes = clean(check_codes(codes, (len(targets), dictionary.n_samples), name="init"), targets.own)
+    if not outliers:
+        return codes
+    if started is None:
+        started = sp.csr_array(targets.values.shape)
+    return sp.csr_array(sp.hstack([codes, clean(started, np.full(len(targets), -1))]))
+
+
+def step_of(
+    dictionary: Dictionary,
+    l0_penalty: float,
+    outlier_penalty: float,
+    lipschitz: float | Literal["global"],
+    tau: float,
+) -> Step:
+    """Return the step rule; ``outlier_penalty`` is infinite where no outliers are modelled."""
+    if lipschitz == "global":
+        # sigma_max of [X; I]^T [X; I] is that of X^T X, and 1 more.
+        value = tau * 2 * (largest_singular_value_squared(dictionary) + (outlier_penalty < np.inf))
+        value = value if value > 0 else 1.0  # all samples are zero: any step does
+    else:
+        value = float(lipschitz)
+    return Step(
+        penalty=l0_penalty,
+        outlier_penalty=outlier_penalty,
+        lipschitz=value,
+        tau=tau,
+        raise_where_needed=lipschitz != "global",
     )
 
 

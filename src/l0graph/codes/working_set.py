@@ -362,7 +362,12 @@ def equal_rows(X: np.ndarray, largest_norm: float, *, up_to_sign: bool) -> tuple
 
 
 def targets_of(dictionary: Dictionary, rows: Any, X_new: Any) -> Targets:
-    """Return what is to be coded: the samples of X at ``rows``, all for None, or those of ``X_new``."""
+    """Return what is to be coded: the samples of X at ``rows``, all for None, or those of ``X_new``.
+
+    What is prepared already, as ``X_new``, passes through.
+    """
+    if isinstance(X_new, Targets):
+        return X_new
     if X_new is None:
         rows = check_rows(rows, dictionary.n_samples)
         everything = len(rows) == dictionary.n_samples and np.array_equal(rows, np.arange(len(rows)))
