@@ -117,3 +117,12 @@ def test_large_penalty_gives_empty_codes():
     result = l1_codes(random_data(), l1_penalty=2.0)
     assert result.codes.nnz == 0
     assert result.objective[0] == result.objective[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("noise", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("penalty", [1e-3, 0.1])
+def test_certified_where_many_atoms_are_within_rounding_of_the_bound(noise, penalty, seed):
+    X = unit(np.ones((60, 5)) + noise * np.random.default_rng(seed).standard_normal((60, 5)))
+    result = l1_codes(X, l1_penalty=penalty)  # warns, and that is an error, where a row is not certified
+    assert result.n_iter < 50

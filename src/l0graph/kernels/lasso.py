@@ -12,8 +12,9 @@ from numba import njit
 
 from ._rows import as_float64, gather, residual_of
 
-# A Cholesky pivot under this share of the diagonal means that the member depends on earlier ones.
-_PIVOT = 1e-11
+# A Cholesky pivot under this share of the diagonal means that the member depends on earlier ones. That is what rounding
+# makes of zero: nearly equal samples are independent.
+_PIVOT = 1e-13
 # What counts as zero beside h in the optimality condition of a small problem: rounding, not a tolerance of the method.
 _ROUNDING = 1e-13
 _SWEEPS = 50

@@ -169,6 +169,10 @@ def _largest_of_row(
                 else:
                     correlation = abs(_inner(X, j, residual) - shift)
                     violated = correlation > bound
+                if violated:
+                    # Many atoms may lie within rounding of the bound: they must not push out the one that is known to
+                    # violate, or the row would be asked for ever.
+                    correlation = np.inf
             if correlation > floor:
                 count = _push(correlation, j, keys, items, count)
                 if count == items.shape[0]:
