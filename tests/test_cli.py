@@ -143,9 +143,10 @@ def test_every_parameter_arrives(stub: type[Stub], data: Path) -> None:
     assert used.keys() == METHODS["l0"].defaults.keys()
     options = [option for flags, _ in used.values() for option in flags]
     assert run("cluster", data, "-k", 4, "-q", *options).exit_code == 0
-    assert stub.last.parameters == {"n_clusters": 4, "n_jobs": -1} | {name: value for name, (_, value) in used.items()}
+    common = {"n_clusters": 4, "n_jobs": -1, "verbose": 0}
+    assert stub.last.parameters == common | {name: value for name, (_, value) in used.items()}
     assert run("cluster", data, "-k", 4, "-q", "-j", 2, "--normalize", "--lipschitz", "50").exit_code == 0
-    assert stub.last.parameters == {"n_clusters": 4, "n_jobs": 2, "normalize": True, "lipschitz": 50.0}
+    assert stub.last.parameters == common | {"n_jobs": 2, "normalize": True, "lipschitz": 50.0}
 
 
 @pytest.mark.parametrize("case", MALFORMED)

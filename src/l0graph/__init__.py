@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import files as files
     from . import metrics as metrics
     from . import plots as plots
+    from ._progress import progress as progress
     from ._types import CodeResult as CodeResult
     from ._types import Status as Status
     from ._warmup import warmup as warmup
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from .graph.count import estimate_n_clusters as estimate_n_clusters
     from .graph.embedding import spectral_embedding as spectral_embedding
     from .graph.gaussian import self_tuning_affinity as self_tuning_affinity
+    from .persistence.model import load_model as load_model
+    from .persistence.model import save_model as save_model
 
 _HOMES = {
     "CodeResult": "_types",
@@ -58,14 +62,17 @@ _HOMES = {
     "l0_codes": "codes.l0",
     "l0_path": "estimators.path",
     "l1_codes": "codes.l1",
+    "load_model": "persistence.model",
     "omp_codes": "codes.omp",
+    "progress": "_progress",
     "regularized_l0_codes": "codes.regularized",
+    "save_model": "persistence.model",
     "smce_codes": "codes.smce",
     "self_tuning_affinity": "graph.gaussian",
     "spectral_embedding": "graph.embedding",
     "warmup": "_warmup",
 }
-_MODULES = ("datasets", "metrics", "plots")
+_MODULES = ("datasets", "files", "metrics", "plots")
 
 __all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604 - all strings
 

@@ -23,9 +23,29 @@ logger = logging.getLogger("l0graph")
 
 
 @contextmanager
-def listening(listener: Listener | None) -> Iterator[None]:
-    """Send the reports made inside the block to ``listener``."""
-    token = _listener.set(listener)
+def progress(callback: Listener | None) -> Iterator[None]:
+    """Call ``callback(stage, done, total)`` as the stages of what runs inside the block get on.
+
+    Parameters
+    ----------
+    callback : callable or None
+        Called with the name of a stage, how many of its units are finished, and how many there are: (0, 1) where a
+        stage begins and (1, 1) where it ends, and in between in rows or steps where the stage counts them. Calls may
+        come from several threads, one at a time within a stage. An exception from it ends the computation and
+        arrives at the caller. None turns reports off inside the block.
+
+    Examples
+    --------
+    >>> from l0graph import L0Graph, progress
+    >>> from l0graph.datasets import make_subspaces
+    >>> X, y = make_subspaces(30, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> stages = []
+    >>> with progress(lambda stage, done, total: stages.append(stage)):
+    ...     model = L0Graph(n_clusters=2, random_state=0).fit(X)
+    >>> list(dict.fromkeys(stages))
+    ['l1 codes', 'l0 codes', 'affinity', 'embedding', 'k-means']
+    """
+    token = _listener.set(callback)
     try:
         yield
     finally:
@@ -34,15 +54,25 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 @contextmanager
 def talking(verbose: int) -> Iterator[None]:
-    """Log the stages that run inside the block, if ``verbose``; to standard error where nothing else is set up."""
-    level = logger.level
-    if verbose:
-        logging.basicConfig(format="%(name)s: %(message)s")
-        logger.setLevel(logging.INFO)
+    """Let the logger "l0graph" speak inside the block: from 1 on of the stages, from 2 on of their progress.
+
+    Where no handler is set up for it, it speaks to standard error.
+    """
+    if not verbose:
+        yield
+        return
+    level, handler = logger.level, None
+    logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+    if not logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+        logger.addHandler(handler)
     try:
         yield
     finally:
         logger.setLevel(level)
+        if handler is not None:
+            logger.removeHandler(handler)
 
 
 @contextmanager
@@ -58,6 +88,7 @@ def timing() -> Iterator[dict[str, float]]:
 
 def report(stage_name: str, done: int, total: int) -> None:
     """Say that ``done`` of ``total`` units of a stage are finished."""
+    logger.debug("%s: %d of %d", stage_name, done, total)
     listener = _listener.get()
     if listener is not None:
         listener(stage_name, done, total)

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from .cluster import cluster
+from .predict import predict
 from .warmup import warmup
 
 BAD_INPUT = 2
@@ -67,17 +68,31 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+_HELP = """
+Cluster samples that lie near a union of subspaces, by sparse self-expression.
 
-@click.group(cls=Application, invoke_without_command=True, context_settings=_SETTINGS)
+\b
+    l0graph cluster points.csv -k 3 -o labels.csv
+
+\b
+Exit codes: 0    done
+            2    wrong input or options, said in one line
+            130  interrupted
+            1    a bug, or nobody reads the output any more
+"""
+
+
+@click.group(cls=Application, invoke_without_command=True, context_settings=_SETTINGS, help=_HELP)
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
 )
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Cluster samples that lie near a union of subspaces, by sparse self-expression."""
+    """Show the help where no command is named."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 main.add_command(cluster)
+main.add_command(predict)
 main.add_command(warmup)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .methods import METHODS, PARAMETERS, estimator_parameters, method_options
-from .summary import summary_lines
+from .config import config_option
+from .inputs import input_options, read_input
+from .methods import METHODS, PARAMETERS, NumberOr, estimator_parameters, method_option, method_options
+from .outputs import STANDARD, check_outputs, echo_json
+from .summary import compared_line, comparison, facts, summary_lines
 from .terminal import progress_bar, warning_lines
+
+if TYPE_CHECKING:
+    from l0graph.files import Table
+
+_MOST_CLUSTERS = 20
+"""Largest number that ``-k auto`` considers."""
 
 
 class MethodCommand(click.Command):
@@ -29,82 +37,133 @@ class MethodCommand(click.Command):
 
 
 _HELP = """
-Cluster the rows of the matrix in FILE (.npy, .npz, .csv or .tsv).
+Cluster the samples in FILE, one in each row.
+
+FILE is a table (.csv, .tsv, .parquet), an array (.npy, .npz), a .mat file of MATLAB, HDF5 (.h5, .hdf5, .h5ad), a folder
+of images, or - for CSV from standard input.
 
 A summary goes to standard error. The labels go to the file that -o names; without -o they go to standard output as CSV
 lines "sample,label" where that is a pipe or a file, and nowhere where it is a terminal.
 
 \b
     l0graph cluster points.csv -k 3 -o labels.csv
-    l0graph cluster points.npy -k 3 | sort -t, -k2
-    l0graph cluster table.csv -k 3 --drop-column id > labels.csv
+    l0graph cluster iris.csv -k 3 --label-column species --save-model iris.l0graph
+    l0graph cluster faces/ -k 38 --resize 32x32 -o labels.csv
+    l0graph cluster cells.h5ad -k auto --json > clusters.json
+    generate | l0graph cluster - -k 3 | sort -t, -k2
 """
 
 
-@click.command(cls=MethodCommand, help=_HELP, short_help="Cluster the rows of a matrix.")
-@click.argument("file", type=click.Path())
-@click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters.")
+@click.command(cls=MethodCommand, help=_HELP, short_help="Cluster the samples in a file.")
+@click.argument("file", type=click.Path(allow_dash=True))
 @click.option(
-    "--method",
-    type=click.Choice(list(METHODS)),
-    default="l0",
-    show_default=True,
-    help="; ".join(f"{name}: {row.summary} ({row.estimator})" for name, row in METHODS.items()) + ".",
+    "-k",
+    "--n-clusters",
+    type=NumberOr("auto", whole=True),
+    required=True,
+    help=f"Number of clusters; auto estimates it from the gaps between eigenvalues, 2 to {_MOST_CLUSTERS}.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write the labels: .csv, .npy, or - for standard output.")
-@click.option("--array", metavar="NAME", help="The array to take from a .npz file.  [default: X, or the only 2-D one]")
+@method_option
 @click.option(
-    "--drop-column",
-    "drop_columns",
-    metavar="COLUMN",
-    multiple=True,
-    help="A column to leave out, such as an id: its name, or its number from 0 (-1 is the last). Repeatable.",
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where to write the labels: .csv, .tsv, .parquet, .npy, or - for standard output.",
 )
-@click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether the first line of a text file is a header.  [default: look]",
-)
+@click.option("--save-model", metavar="FILE", help="Keep the fitted model, for l0graph predict and l0graph.load_model.")
+@click.option("--codes", metavar="FILE", help="Write the codes: .npz, for scipy.sparse.load_npz.")
+@click.option("--embedding", metavar="FILE", help="Write the spectral embedding: .npy.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, with the labels unless -o is given.")
+@input_options
+@config_option
 @click.option("-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")
+@click.option("-v", "--verbose", count=True, help="Log the stages instead of progress bars; twice: their progress.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
 @method_options
-def cluster(file: str, n_clusters: int, method: str, output: str | None, **options: Any) -> None:
-    """Read, fit, print the summary, write the labels."""
-    quiet = options["quiet"]
+def cluster(file: str, n_clusters: int | str, method: str, output: str | None, **options: Any) -> None:
+    """Read, fit, print the summary, write what was asked for."""
+    quiet, as_json = options["quiet"], options["as_json"]
     parameters = estimator_parameters(method, options)
-    if output is None and (quiet or not sys.stdout.isatty()):
-        output = "-"
-    _check_output(output, file)
-    with warning_lines(), progress_bar(not quiet) as listener:
-        import l0graph
-        from l0graph._progress import listening
-        from l0graph.files import read_matrix
-
-        X = read_matrix(file, array=options["array"], drop_columns=options["drop_columns"], header=options["header"])
-        estimator = getattr(l0graph, METHODS[method].estimator)(n_clusters, n_jobs=options["jobs"], **parameters)
-        with listening(listener):
-            estimator.fit(X)
-    if not quiet:
-        click.echo("\n".join(summary_lines(estimator, X.shape)), err=True)
-    _write(output, estimator.labels_, quiet)
-
-
-def _check_output(output: str | None, file: str) -> None:
-    """Raise where labels could not be written at the end, before any work is done."""
-    if output is None:
-        return
-    from l0graph.files import check_target
-
-    check_target(output)
-    if output != "-" and Path(output).resolve() == Path(file).resolve():
-        msg = f"{output}: the labels would replace the data they come from: name another file"
+    if as_json and output == STANDARD:
+        msg = "--json and -o - both want standard output: leave one out"
         raise click.UsageError(msg)
+    if output is None and not as_json and (quiet or not sys.stdout.isatty()):
+        output = STANDARD
+    _check(file, output, method, options)
+    with warning_lines() as lines, progress_bar(not (quiet or options["verbose"])) as listener:
+        import l0graph
+
+        table = read_input(file, options)
+        common = {"n_jobs": options["jobs"], "verbose": options["verbose"]}
+        make = getattr(l0graph, METHODS[method].estimator)
+        with l0graph.progress(listener):
+            if n_clusters == "auto":
+                estimator = _with_estimated_number(make(2, **common, **parameters).fit(table.X))
+            else:
+                estimator = make(n_clusters, **common, **parameters)
+                estimator.fit(table.X)
+        scores = comparison(table.labels, estimator.labels_)
+    if not quiet:
+        text = summary_lines(estimator, table.X.shape) + compared_line(scores, options["label_column"])
+        click.echo("\n".join(text), err=True)
+    _write(estimator, table, output, options)
+    if as_json:
+        held = facts(estimator, table.X.shape) | scores | {"warnings": lines}
+        echo_json({"file": file, "method": method} | held | ({"labels": estimator.labels_} if output is None else {}))
 
 
-def _write(output: str | None, labels: Any, quiet: bool) -> None:
-    from l0graph.files import write_labels
+def _check(file: str, output: str | None, method: str, options: dict[str, Any]) -> None:
+    """Raise where a result could not be written at the end, before any work is done."""
+    from l0graph.files.write import LABEL_FORMATS
 
+    if options["codes"] and method == "spectral":
+        msg = "--codes: --method spectral has no codes: leave it out"
+        raise click.UsageError(msg)
+    check_outputs(
+        file,
+        {
+            "-o": (output, LABEL_FORMATS),
+            "--save-model": (options["save_model"], ()),
+            "--codes": (options["codes"], (".npz",)),
+            "--embedding": (options["embedding"], (".npy",)),
+        },
+    )
+
+
+def _with_estimated_number(estimator: Any) -> Any:
+    """Return the fitted estimator with as many clusters as its graph seems to have."""
+    from l0graph import estimate_n_clusters
+
+    most = min(_MOST_CLUSTERS, len(estimator.labels_) - 1)
+    other = estimator.recluster(estimate_n_clusters(estimator.affinity_matrix_, max_clusters=most).n_clusters)
+    other.stage_seconds_ = estimator.stage_seconds_ | other.stage_seconds_
+    return other
+
+
+def _write(estimator: Any, table: Table, output: str | None, options: dict[str, Any]) -> None:
+    from l0graph import save_model
+    from l0graph.files import write_array, write_labels, write_sparse
+
+    said = []
+    if options["save_model"]:
+        if table.features is not None:
+            import numpy as np
+
+            estimator.feature_names_in_ = np.array(table.features, dtype=object)
+        save_model(estimator, options["save_model"])
+        said.append(("model", options["save_model"]))
+    if options["codes"]:
+        write_sparse(options["codes"], estimator.codes_)
+        said.append(("codes", options["codes"]))
+    if options["embedding"]:
+        write_array(options["embedding"], estimator.embedding_)
+        said.append(("embedding", options["embedding"]))
     if output is not None:
-        write_labels(output, labels)
-    if not quiet and output != "-":
-        click.echo(f"labels: {output}" if output else "labels: not written, name a file with -o", err=True)
+        write_labels(output, estimator.labels_, ids=table.ids, id_name=table.id_name)
+    if output not in (None, STANDARD):
+        said.append(("labels", str(output)))
+    elif output is None and not options["as_json"]:
+        said.append(("labels", "not written, name a file with -o"))
+    if not options["quiet"]:
+        for what, where in said:
+            click.echo(f"{what + ':':<11}{where}", err=True)

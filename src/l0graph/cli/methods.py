@@ -18,18 +18,19 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 class NumberOr(click.ParamType):
     """A number, or one word that stands for a rule."""
 
-    def __init__(self, word: str) -> None:
+    def __init__(self, word: str, *, whole: bool = False) -> None:
         self.word = word
-        self.name = f"number|{word}"
+        self.number = int if whole else float
+        self.name = f"{'integer' if whole else 'number'}|{word}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
         """Return the number or the word."""
         if value == self.word:
             return self.word
         try:
-            return float(value)
+            return self.number(value)
         except ValueError:
-            self.fail(f"{value!r} is neither a number nor {self.word!r}.", param, ctx)
+            self.fail(f"{value!r} is neither {self.name.replace('|', ' nor ')}.", param, ctx)
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,18 @@ METHODS = {
         },
     ),
 }
+
+
+def method_option(command: Decorated) -> Decorated:
+    """Give a command the option --method."""
+    option = click.option(
+        "--method",
+        type=click.Choice(list(METHODS)),
+        default="l0",
+        show_default=True,
+        help="; ".join(f"{name}: {row.summary} ({row.estimator})" for name, row in METHODS.items()) + ".",
+    )
+    return option(command)
 
 
 def method_options(command: Decorated) -> Decorated:

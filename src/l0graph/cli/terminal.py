@@ -11,14 +11,19 @@ import click
 
 
 @contextmanager
-def warning_lines() -> Iterator[None]:
-    """Show the warnings of the block as one line each, at its end: until then a progress bar may be on the screen."""
+def warning_lines() -> Iterator[list[str]]:
+    """Show the warnings of the block as one line each, at its end: until then a progress bar may be on the screen.
+
+    The list that the block gets has them from then on.
+    """
+    lines: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            yield
+            yield lines
         finally:
-            for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+            lines.extend(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
+            for line in lines:
                 click.echo(f"warning: {line}", err=True)
 
 
@@ -29,13 +34,15 @@ def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None] | None
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description:<12}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         # Shown until the first stage reports: imports, the reading of the file and, at first, compilation.

@@ -13,8 +13,9 @@ from typing import IO
 
 import numpy as np
 
-from .errors import FileError, listed, quoted
-from .memory import check_fits
+from .columns import Columns
+from .errors import FileError, first_line, listed, quoted
+from .table import Table, check_declared, check_vector, split_columns
 
 NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -40,20 +41,20 @@ class Header:
         return f"{self.dtype} of shape {self.shape}"
 
 
-def read_npy(path: Path) -> np.ndarray:
+def read_npy(path: Path, columns: Columns) -> Table:
     """Return the array in a .npy file."""
     with path.open("rb") as file:
-        header = _read_header(file, str(path))
-        _check_numeric(header, str(path))
+        header = read_header(file, str(path))
+        check_declared(header.dtype, header.shape, str(path))
         present = os.fstat(file.fileno()).st_size - header.offset
         if present < header.n_bytes:
             msg = f"{path}: truncated: {present} bytes of data, the header declares {header.n_bytes}: write it again"
             raise FileError(msg)
-        return _read_array(file, header, str(path))
+        return split_columns(read_array(file, header, str(path)), columns, path)
 
 
-def read_npz(path: Path, array: str | None = None) -> np.ndarray:
-    """Return one array of a .npz file: the named one, else "X", else the only 2-D one."""
+def read_npz(path: Path, columns: Columns, array: str | None = None) -> Table:
+    """Return one array of a .npz file: the named one, else "X", else the only 2-D one; labels may be another."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {
@@ -68,13 +69,25 @@ def read_npz(path: Path, array: str | None = None) -> np.ndarray:
                 raise FileError(msg)
             what = f"{path}: array {quoted(name)}"
             with archive.open(members[name]) as file:
-                header = _read_header(file, what)
-                _check_numeric(header, what)
-                return _read_array(file, header, what)
+                header = read_header(file, what)
+                check_declared(header.dtype, header.shape, what)
+                X = read_array(file, header, what)
+            return split_columns(X, columns, path, lambda name: _vector(archive, members, name, path))
     except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError, NotImplementedError, RuntimeError) as error:
         # Truncated or damaged archives, encrypted members and unknown compression, in the words of zipfile.
         msg = f"{path}: not a readable .npz archive ({error}): write it again with numpy.savez"
         raise FileError(msg) from error
+
+
+def _vector(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], name: str, path: Path) -> np.ndarray | None:
+    """Return an array of one value a sample, None if there is none of this name."""
+    if name not in members:
+        return None
+    what = f"{path}: array {quoted(name)}"
+    with archive.open(members[name]) as file:
+        header = read_header(file, what)
+        check_vector(header.dtype, header.shape, what)
+        return read_array(file, header, what).ravel()
 
 
 def _choose(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], path: Path) -> str:
@@ -95,7 +108,7 @@ def _choose(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], path:
 def _is_matrix(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
     try:
         with archive.open(member) as file:
-            return len(_read_header(file, member.filename).shape) == 2
+            return len(read_header(file, member.filename).shape) == 2
     except FileError:
         return False
 
@@ -106,13 +119,13 @@ def _contents(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> 
     for name, member in list(members.items())[:8]:
         with archive.open(member) as file:
             try:
-                described.append(f"{quoted(name)} ({_read_header(file, name)})")
+                described.append(f"{quoted(name)} ({read_header(file, name)})")
             except FileError:
                 described.append(f"{quoted(name)} (unreadable)")
     return listed(described + list(members)[8:]) if members else "no array at all"
 
 
-def _read_header(file: IO[bytes], what: str) -> Header:
+def read_header(file: IO[bytes], what: str) -> Header:
     """Return what the header declares, reading a bounded number of bytes."""
     head = io.BytesIO(file.read(_LONGEST_HEADER))
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -124,7 +137,7 @@ def _read_header(file: IO[bytes], what: str) -> Header:
         shape, _, dtype = readers[version](head)
     # A damaged header makes Python's parser, which NumPy hands it to, fail in a dozen ways.
     except Exception as error:
-        msg = f"{what}: not a readable .npy array, truncated or damaged ({_first_line(error)}): save it again"
+        msg = f"{what}: not a readable .npy array, truncated or damaged ({first_line(error)}): save it again"
         raise FileError(msg) from error
     if any(extent < 0 for extent in shape):
         msg = f"{what}: the header declares the impossible shape {shape}: save it again"
@@ -132,33 +145,11 @@ def _read_header(file: IO[bytes], what: str) -> Header:
     return Header(shape, dtype, head.tell())
 
 
-def _check_numeric(header: Header, what: str) -> None:
-    """Raise unless the array is a real numeric matrix that fits in memory."""
-    if header.dtype.hasobject:
-        msg = f"{what}: holds Python objects (dtype {header.dtype}), never unpickled: save numbers, X.astype(float)"
-        raise FileError(msg)
-    if header.dtype.kind == "c":
-        msg = f"{what}: holds complex numbers (dtype {header.dtype}): save their real part or absolute value"
-        raise FileError(msg)
-    if header.dtype.kind not in "fiub":
-        msg = f"{what}: dtype {header.dtype} is not numeric: save numbers, X.astype(float)"
-        raise FileError(msg)
-    if len(header.shape) != 2:
-        msg = f"{what}: has shape {header.shape}; a matrix of shape (n_samples, n_features) is needed: reshape it"
-        raise FileError(msg)
-    # Integers and half precision become float64 beside the original.
-    converted = 0 if header.dtype in (np.float32, np.float64) else 8 * math.prod(header.shape)
-    check_fits(header.n_bytes + converted, what)
-
-
-def _read_array(file: IO[bytes], header: Header, what: str) -> np.ndarray:
+def read_array(file: IO[bytes], header: Header, what: str) -> np.ndarray:
+    """Return the array whose header was read from the file."""
     file.seek(0)
     try:
         return np.lib.format.read_array(file, allow_pickle=False)
     except ValueError as error:
-        msg = f"{what}: the data do not match their header, {header} ({_first_line(error)}): write it again"
+        msg = f"{what}: the data do not match their header, {header} ({first_line(error)}): write it again"
         raise FileError(msg) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

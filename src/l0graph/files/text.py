@@ -12,15 +12,23 @@ from typing import IO
 
 import numpy as np
 
-from .columns import column_number, find_column
+from .columns import Columns, column_number
 from .errors import FileError, quoted
+from .table import Table, of_strings
+
+Where = Path | str
 
 
-def read_text(path: Path, *, drop_columns: tuple[str, ...] = (), header: bool | None = None) -> np.ndarray:
+def read_text(path: Path, columns: Columns, header: bool | None = None) -> Table:
     """Return the finite numbers in a .csv or .tsv file, one row a line; ``header=None`` looks at the first line."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return read_lines(file, path, columns, header, "\t" if path.suffix.lower() == ".tsv" else None)
+
+
+def read_lines(file: IO[str], path: Where, columns: Columns, header: bool | None, delimiter: str | None) -> Table:
+    """Return the finite numbers in lines of text, which come from anywhere; ``path`` says where in messages."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return _read_table(file, path, drop_columns, header)
+        return _read_table(file, path, columns, header, delimiter)
     except UnicodeDecodeError as error:
         start = error.object[:2]
         found = "it seems to be UTF-16" if start in (b"\xff\xfe", b"\xfe\xff") else f"{error.reason}"
@@ -31,8 +39,9 @@ def read_text(path: Path, *, drop_columns: tuple[str, ...] = (), header: bool | 
         raise FileError(msg) from error
 
 
-def _read_table(file: IO[str], path: Path, drop_columns: tuple[str, ...], header: bool | None) -> np.ndarray:
-    reader = csv.reader(file, delimiter=_delimiter(file, path))
+def _read_table(file: IO[str], path: Where, columns: Columns, header: bool | None, delimiter: str | None) -> Table:
+    opening = file.readline()
+    reader = csv.reader(chain([opening], file), delimiter=delimiter or _delimiter(opening))
     rows: Iterator[tuple[int, list[str]]]
     rows = ((reader.line_num, row) for row in reader if any(map(str.strip, row)))
     line, first = next(rows, (0, []))
@@ -41,21 +50,20 @@ def _read_table(file: IO[str], path: Path, drop_columns: tuple[str, ...], header
         raise FileError(msg)
     first = [cell.strip() for cell in first]
     if header is None:
-        header = _is_header(first, drop_columns, f"{path}: line {line}")
+        header = _is_header(first, columns.named, f"{path}: line {line}")
     names = first if header else None
-    dropped = {find_column(column, names, len(first), path) for column in drop_columns}
-    kept = [column for column in range(len(first)) if column not in dropped]
-    if not kept:
-        msg = f"{path}: no column is left once {len(dropped)} of {len(first)} are dropped: drop fewer"
-        raise FileError(msg)
+    places = columns.places(names, len(first), path)
+    kept = places.kept
 
     values, lines = array("d"), array("q")
+    labels: list[str] = []
+    ids: list[str] = []
     samples = rows if header else chain([(line, first)], rows)
     for line, row in samples:
         if len(row) != len(first):
             msg = f"{path}: line {line}: cells number {len(row)}, in the first line {len(first)}: make all lines agree"
             raise FileError(msg)
-        cells = [row[column] for column in kept] if dropped else row
+        cells = [row[column] for column in kept] if len(kept) < len(first) else row
         try:
             values.extend(map(float, cells))
             broken = "_" in "".join(cells)  # float() reads "1_000" as Python source would
@@ -65,6 +73,10 @@ def _read_table(file: IO[str], path: Path, drop_columns: tuple[str, ...], header
             column = next(column for column in kept if not _is_number(row[column]))
             raise FileError(_cell_message(path, line, column, names, row[column]))
         lines.append(line)
+        if places.label is not None:
+            labels.append(row[places.label].strip())
+        if places.id is not None:
+            ids.append(row[places.id].strip())
     if not lines:
         msg = f"{path}: a header line and no sample: one line a sample is needed"
         raise FileError(msg)
@@ -73,25 +85,27 @@ def _read_table(file: IO[str], path: Path, drop_columns: tuple[str, ...], header
     _check_finite(X, lines, kept, names, path)
     if names is not None and names[kept[0]] == "" and np.array_equal(X[:, 0], np.arange(len(X))):
         msg = f"{path}: column 1 has no name and counts the samples; if it is an index, drop it with --drop-column 0"
-        warnings.warn(msg, UserWarning, stacklevel=4)
-    return X
+        warnings.warn(msg, UserWarning, stacklevel=5)
+    return Table(
+        X,
+        features=None if names is None else [names[column] for column in kept],
+        labels=None if places.label is None else of_strings(labels),
+        ids=None if places.id is None else of_strings(ids),
+        id_name=(names[places.id] if names is not None and places.id is not None else "") or "id",
+    )
 
 
-def _delimiter(file: IO[str], path: Path) -> str:
-    """Return the tab for .tsv; for .csv the comma, unless the first line has only semicolons or tabs."""
-    if path.suffix.lower() == ".tsv":
-        return "\t"
-    first = file.readline(65_536)
-    file.seek(0)
+def _delimiter(first: str) -> str:
+    """Return the comma, unless the first line has only semicolons or tabs."""
     return next((mark for mark in ",;\t" if mark in first), ",")
 
 
-def _is_header(cells: list[str], drop_columns: tuple[str, ...], where: str) -> bool:
+def _is_header(cells: list[str], set_apart: tuple[str, ...], where: str) -> bool:
     """Return whether the first line names the columns; raise if it is half names, half numbers."""
-    if any(column in cells and not _is_number(column) for column in drop_columns):
+    if any(column in cells and not _is_number(column) for column in set_apart):
         return True
-    numbers_dropped = {column_number(column) for column in drop_columns}
-    judged = [i for i in range(len(cells)) if not {i, i - len(cells)} & numbers_dropped]
+    numbers_apart = {column_number(column) for column in set_apart}
+    judged = [i for i in range(len(cells)) if not {i, i - len(cells)} & numbers_apart]
     numbers = [cells[i] for i in judged if _is_number(cells[i])]
     # pandas names columns 0, 1, 2, ... where they have no names, beside an index without a name.
     counting = numbers == [str(i) for i in range(len(numbers))]
@@ -99,7 +113,7 @@ def _is_header(cells: list[str], drop_columns: tuple[str, ...], where: str) -> b
         return True
     if counting and len(numbers) >= 3:
         msg = f"{where}: taken as column names, since it counts 0, 1, 2, ...; if it is a sample, say --no-header"
-        warnings.warn(msg, UserWarning, stacklevel=5)
+        warnings.warn(msg, UserWarning, stacklevel=6)
         return True
     if len(numbers) == len(judged):
         return False
@@ -119,14 +133,18 @@ def _is_number(cell: str) -> bool:
     return "_" not in cell
 
 
-def _cell_message(path: Path, line: int, column: int, names: list[str] | None, cell: str) -> str:
+def _cell_message(path: Where, line: int, column: int, names: list[str] | None, cell: str) -> str:
     """Return what to say of a cell that is not a finite number."""
     name = f" ({quoted(names[column])})" if names and names[column] else ""
     what = f"{quoted(cell.strip())} is not a finite number" if cell.strip() else "the cell is empty"
-    return f"{path}: line {line}, column {column + 1}{name}: {what}: correct it or drop its column with --drop-column"
+    advice = "correct it or drop its column with --drop-column"
+    if cell.strip() and not _is_number(cell):
+        which = quoted(names[column]).strip("'\"") if names and names[column] else column
+        advice = f"if it is no feature, say --label-column {which}, --id-column {which} or --drop-column {which}"
+    return f"{path}: line {line}, column {column + 1}{name}: {what}: {advice}"
 
 
-def _check_finite(X: np.ndarray, lines: array, kept: list[int], names: list[str] | None, path: Path) -> None:
+def _check_finite(X: np.ndarray, lines: array, kept: list[int], names: list[str] | None, path: Where) -> None:
     finite = np.isfinite(X)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]

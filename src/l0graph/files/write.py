@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import secrets
 import sys
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from .errors import FileError, quoted
+from .errors import FileError, optional_package, quoted
 
 STANDARD_OUTPUT = "-"
-LABEL_FORMATS = (".csv", ".npy")
+LABEL_FORMATS = (".csv", ".tsv", ".parquet", ".npy")
 
 
 @contextmanager
@@ -57,18 +59,34 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         raise
 
 
-def check_target(path: str) -> None:
-    """Raise unless labels can be written to ``path``: asked before the computation, not after."""
-    if path == STANDARD_OUTPUT:
+def check_target(path: str, formats: tuple[str, ...] = LABEL_FORMATS, *, or_output: bool = True) -> None:
+    """Raise unless a result can be written to ``path``: asked before the computation, not after.
+
+    Parameters
+    ----------
+    path : str
+        The file, or "-" for standard output if ``or_output``.
+    formats : tuple of str
+        Endings, one of which the file must have; none for any name.
+    or_output : bool, default=True
+        Whether standard output will do.
+
+    Raises
+    ------
+    FileError
+        If it cannot.
+    """
+    if path == STANDARD_OUTPUT and or_output:
         return
     target = Path(path)
+    choice = f", ending in {' or '.join(formats)}" if formats else ""
     if target.is_dir():
-        msg = f"{path}: a directory: give the name of a file in it, ending in {' or '.join(LABEL_FORMATS)}"
+        msg = f"{path}: a directory: give the name of a file in it{choice}"
         raise FileError(msg)
-    if _is_device(target):
+    if is_device(target):
         return
-    if target.suffix.lower() not in LABEL_FORMATS:
-        msg = f"{path}: cannot write files ending in {quoted(target.suffix)}: name it {' or '.join(LABEL_FORMATS)}"
+    if formats and target.suffix.lower() not in formats:
+        msg = f"{path}: cannot write files ending in {quoted(target.suffix)}: name it {' or '.join(formats)}"
         raise FileError(msg)
     directory = target.resolve().parent
     if not directory.is_dir():
@@ -77,18 +95,24 @@ def check_target(path: str) -> None:
     if not os.access(directory, os.W_OK | os.X_OK):
         msg = f"{path}: no permission to write in {directory}: choose another directory"
         raise FileError(msg)
+    if target.suffix.lower() == ".parquet":
+        optional_package("pyarrow", path)
 
 
-def write_labels(path: str, labels: np.ndarray) -> None:
+def write_labels(path: str, labels: np.ndarray, *, ids: np.ndarray | None = None, id_name: str = "id") -> None:
     """Write the labels of the samples to a file or, for "-", to standard output.
 
     Parameters
     ----------
     path : str
-        A .csv file gets a header line ``sample,label`` and one line a sample, samples counted from 0; a .npy file
-        the array. Standard output and pipes get the same as a .csv file.
+        A .csv, .tsv or .parquet file gets two columns, ``sample``, counted from 0, and ``label``; a .npy file the
+        array of labels. Standard output and pipes get the same as a .csv file.
     labels : ndarray of shape (n_samples,)
         Label of each sample.
+    ids : ndarray of shape (n_samples,), optional
+        What to call the samples instead of counting them; not in a .npy file.
+    id_name : str, default="id"
+        Name of that column.
 
     Raises
     ------
@@ -96,26 +120,61 @@ def write_labels(path: str, labels: np.ndarray) -> None:
         If nothing can be written there.
     """
     check_target(path)
+    names = np.arange(len(labels)) if ids is None else ids
+    header = ("sample" if ids is None else "id" if id_name == "label" else id_name, "label")
     if path == STANDARD_OUTPUT:
-        _write_table(sys.stdout, labels)
+        _write_table(sys.stdout, header, names, labels)
         sys.stdout.flush()  # here, where a broken pipe can still be reported
         return
+    ending = Path(path).suffix.lower()
+    if ending == ".npy":
+        write_array(path, labels)
+    elif ending == ".parquet":
+        with whole_or_not_at_all(path, "wb") as file:
+            _write_parquet(file, header, names, labels)
+    else:
+        with whole_or_not_at_all(path) as file:
+            _write_table(file, header, names, labels, "\t" if ending == ".tsv" else ",")
+
+
+def write_array(path: str, array: np.ndarray) -> None:
+    """Write an array to a .npy file."""
+    with whole_or_not_at_all(path, "wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def write_sparse(path: str, matrix: sp.csr_array) -> None:
+    """Write a sparse matrix to a .npz file that `scipy.sparse.load_npz` reads; nothing in it is pickled."""
+    with whole_or_not_at_all(path, "wb") as file:
+        sp.save_npz(file, matrix, compressed=False)
+
+
+@contextmanager
+def whole_or_not_at_all(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file as `atomic_write` does, and say in one line why nothing was written."""
     try:
-        if Path(path).suffix.lower() == ".npy":
-            with atomic_write(path, "wb") as file:
-                np.save(file, labels, allow_pickle=False)
-        else:
-            with atomic_write(path) as file:
-                _write_table(file, labels)
+        with atomic_write(path, mode) as file:
+            yield file
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        msg = f"{path}: {error.strerror or error}: the labels were not written"
+        msg = f"{path}: {error.strerror or error}: nothing was written"
         raise FileError(msg) from error
 
 
-def _write_table(file: IO[str], labels: np.ndarray) -> None:
-    file.write("sample,label\n")
-    file.writelines(f"{sample},{label}\n" for sample, label in enumerate(labels.tolist()))
+def _write_table(file: IO[str], header: tuple[str, str], ids: np.ndarray, labels: np.ndarray, mark: str = ",") -> None:
+    writer = csv.writer(file, delimiter=mark, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(zip(ids.tolist(), labels.tolist(), strict=True))
 
 
-def _is_device(target: Path) -> bool:
+def _write_parquet(file: IO[bytes], header: tuple[str, str], ids: np.ndarray, labels: np.ndarray) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({header[0]: pa.array(ids.tolist()), header[1]: pa.array(labels)}), file)
+
+
+def is_device(target: Path) -> bool:
+    """Return whether something is there that is neither file nor directory."""
     return target.exists() and not target.is_file() and not target.is_dir()
