@@ -1,7 +1,7 @@
 """Threads: one place decides how many run.
 
 The parallel part is always the outermost: blocks of rows go to Python threads, and whatever happens to a block
-(products with X, kernels, small solves) happens on its thread alone, with BLAS on one. Kernels and BLAS release the GIL,
+(products with X, kernels, small solves) happens on its thread alone, with BLAS on one. Both release the GIL,
 so plain threads are enough: Numba's own parallel loops take several times as long to compile, and its threading layers
 forbid a later fork or a second caller.
 """

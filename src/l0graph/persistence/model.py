@@ -44,18 +44,18 @@ _REQUIRED: dict[type[Any], set[str]] = {
 _CLASSES = {kind.__name__: kind for kind in _REQUIRED}
 
 _EXTENTS = {
-    "_fit_X": "nd",
-    "X_": "nd",
+    "_fit_X": "n d",
+    "X_": "n d",
     "labels_": "n",
-    "codes_": "nn",
-    "affinity_matrix_": "nn",
-    "outliers_": "nd",
-    "embedding_": "nm",
+    "codes_": "n n",
+    "affinity_matrix_": "n n",
+    "outliers_": "n d",
+    "embedding_": "n m",
     "eigenvalues_": "m",
     "scales_": "n",
     "transduction_": "n",
     "classes_": "c",
-    "label_distributions_": "nc",
+    "label_distributions_": "n c",
     "_prior": "c",
     "feature_names_in_": "d",
 }
@@ -284,12 +284,12 @@ class _Decoder:
         if name in ("codes_", "affinity_matrix_", "outliers_"):
             _require(sp.issparse(value), f"{name} is not sparse")
 
-    def agree(self, name: str, shape: tuple[int, ...], letters: str) -> None:
+    def agree(self, name: str, shape: tuple[int, ...], called: str) -> None:
         """Raise unless the extents are those of other arrays with the same letters."""
+        letters = called.split()
         extents = [self.extents.setdefault(letter, extent) for letter, extent in zip(letters, shape, strict=False)]
-        _require(
-            len(shape) == len(letters) and extents == list(shape), f"{name} of shape {shape} does not fit the rest"
-        )
+        fits = len(shape) == len(letters) and extents == list(shape)
+        _require(fits, f"{name} of shape {shape} does not fit the rest")
 
 
 class _Unfit(ValueError):
