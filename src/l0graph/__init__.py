@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .codes.omp import omp_codes as omp_codes
     from .codes.regularized import regularized_l0_codes as regularized_l0_codes
     from .codes.smce import smce_codes as smce_codes
+    from .diagnostics import Diagnosis as Diagnosis
+    from .diagnostics import Finding as Finding
+    from .diagnostics import diagnose as diagnose
     from .estimators.l0 import L0Graph as L0Graph
     from .estimators.l1 import L1Graph as L1Graph
     from .estimators.omp import OMPGraph as OMPGraph
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "CodeResult": "_types",
     "ClusterCount": "graph.count",
+    "Diagnosis": "diagnostics",
+    "Finding": "diagnostics",
     "FragmentedGraphWarning": "graph.cluster",
     "GraphClustering": "graph.cluster",
     "GraphLabelSpreading": "estimators.semi_supervised",
@@ -58,6 +63,7 @@ _HOMES = {
     "affinity": "graph.affinity",
     "assign_labels": "graph.assign",
     "cluster_graph": "graph.cluster",
+    "diagnose": "diagnostics",
     "estimate_n_clusters": "graph.count",
     "l0_codes": "codes.l0",
     "l0_path": "estimators.path",

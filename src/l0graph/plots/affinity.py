@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validation import check_affinity, check_number
+from ._style import axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,13 +75,9 @@ def plot_affinity(
     check_number(max_cells, "max_cells", at_least=1, integer=True)
     W = check_affinity(W)
     names, clusters = _check_labels(labels, W.shape[0])
-    try:
-        import matplotlib.pyplot as plt
-        from matplotlib.colors import LogNorm
-        from matplotlib.ticker import LogLocator
-    except ImportError as error:
-        msg = "plots need matplotlib: install l0graph[plots]"
-        raise ImportError(msg) from error
+    ax = axes_for(ax, 7.2, 6)
+    from matplotlib.colors import LogNorm
+    from matplotlib.ticker import LogLocator
 
     sizes = np.bincount(clusters)
     edges = W.tocoo()
@@ -89,8 +86,6 @@ def plot_affinity(
     order = _sorted_samples(rows, edges.data * inside, clusters)
     per_cell = _samples_per_cell(sizes, edges.nnz, max_cells)
     cells = _mean_weights(rows, columns, edges.data, order, per_cell)
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7.2, 6), layout="constrained")
 
     strongest = cells.max(initial=0.0) or 1.0
     weakest = max(strongest * 10.0**-_DECADES, cells[cells > 0].min(initial=strongest / 10))
