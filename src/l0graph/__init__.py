@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._types import CodeResult as CodeResult
     from ._types import Status as Status
     from ._warmup import warmup as warmup
+    from .backends.namespaces import to_scipy as to_scipy
     from .codes.l0 import l0_codes as l0_codes
     from .codes.l1 import l1_codes as l1_codes
     from .codes.omp import omp_codes as omp_codes
@@ -76,6 +77,7 @@ _HOMES = {
     "smce_codes": "codes.smce",
     "self_tuning_affinity": "graph.gaussian",
     "spectral_embedding": "graph.embedding",
+    "to_scipy": "backends.namespaces",
     "warmup": "_warmup",
 }
 _MODULES = ("datasets", "files", "metrics", "plots")

@@ -13,7 +13,9 @@ from .._progress import Counter
 from .._threads import one_blas_thread, resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_codes, check_number, check_option
+from ..backends import is_device_array
 from ..kernels.proximal import iterate
+from . import _arrays
 from ._assembly import CodeAssembler, padded, split_outliers
 from .l1 import l1_codes
 from .working_set import Block, Dictionary, Targets, dictionary_of, targets_of
@@ -206,7 +208,8 @@ def l0_codes(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Samples in rows. Used as given: the defaults are meant for samples of unit norm.
+        Samples in rows. Used as given: the defaults are meant for samples of unit norm. An array of torch or CuPy is
+        coded where it is, and its codes stay there.
     init : sparse matrix of shape (n_rows, n_samples) or CodeResult, default=None
         Codes to start from; l1 codes by default. A diagonal is ignored. A result brings its outliers along.
     l0_penalty : float, default=0.5
@@ -272,6 +275,10 @@ def l0_codes(
     check_number(tau, "tau", above=1)
     check_number(max_iter, "max_iter", at_least=0, integer=True)
     check_number(tol, "tol", at_least=0)
+    if is_device_array(X):
+        _arrays.only_plain(outliers=outliers)
+        start = {"init": init, "l1_penalty": l1_penalty, "rows": rows, "X_new": X_new}
+        return _arrays.l0_codes(X, start, l0_penalty, lipschitz=lipschitz, tau=tau, max_iter=max_iter, tol=tol)
     dictionary = dictionary_of(X)
     targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)

@@ -12,6 +12,8 @@ from .._progress import Counter
 from .._threads import resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_number
+from ..backends import is_device_array
+from . import _arrays
 from ._assembly import CodeAssembler, split_outliers
 from ._lasso import AffineLasso, Lasso, Pool
 from .working_set import Dictionary, Targets, dictionary_of, row_norms, targets_of
@@ -39,7 +41,8 @@ def l1_codes(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Samples in rows. Used as given: scale them to unit norm first if that is meant.
+        Samples in rows. Used as given: scale them to unit norm first if that is meant. An array of torch or CuPy is
+        coded where it is, and its codes stay there.
     l1_penalty : float, default=0.1
         Weight of the l1 norm, greater than 0.
     outliers : bool, default=False
@@ -95,6 +98,9 @@ def l1_codes(
     if affine and outliers:
         msg = "affine=True and outliers=True cannot be combined: choose one"
         raise ValueError(msg)
+    if is_device_array(X):
+        _arrays.only_plain(outliers=outliers, affine=affine)
+        return _arrays.l1_codes(X, l1_penalty=l1_penalty, tol=tol, max_iter=max_iter, rows=rows, X_new=X_new)
     dictionary = dictionary_of(X)
     targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)

@@ -1,0 +1,254 @@
+"""The methods on arrays of torch, CuPy or the standard: blocks of targets through `l0graph.backends`.
+
+Each function is what its namesake does with such arrays; parameters are checked there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._types import CodeResult, Status
+from ..backends.dictionary import Assembler, Atoms, padded, tiles
+from ..backends.l0 import l0_block
+from ..backends.l1 import l1_block, problem_bytes
+from ..backends.namespaces import is_device_array, space_of
+
+_WIDTH = 64
+"""Width of a small problem that blocks are planned for; wider ones are taken in parts."""
+_ROWS = (512, 8192)
+"""Most rows of a block: on the host, where a block should stay in the cache, and on a device."""
+
+
+def only_plain(**variants: bool) -> None:
+    """Raise where a variant is asked for that runs on NumPy arrays alone."""
+    for name, asked in variants.items():
+        if asked:
+            msg = f"{name}=True is not available for arrays of torch or CuPy: pass a NumPy array"
+            raise ValueError(msg)
+
+
+def checked(X: Any, name: str = "X") -> Any:
+    """Return X as a finite 2-D array of float32 or float64 whose products do not overflow."""
+    space = space_of(X)
+    xp = space.xp
+    if X.ndim != 2 or 0 in X.shape:
+        msg = f"{name} must be a 2-D array with samples in rows, got shape {tuple(X.shape)}"
+        raise ValueError(msg)
+    if not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
+        msg = f"{name} must hold real numbers, got {X.dtype}"
+        raise ValueError(msg)
+    if X.dtype not in (xp.float32, xp.float64):
+        X = xp.astype(X, xp.float32)
+    largest = float(space.to_numpy(xp.max(xp.abs(X))))
+    if not np.isfinite(largest):
+        msg = f"{name} contains NaN or infinity"
+        raise ValueError(msg)
+    if largest > np.sqrt(float(xp.finfo(X.dtype).max) / (4 * X.shape[1])):
+        msg = f"{name} has entries as large as {largest:.3g}, whose squares overflow {X.dtype}: rescale {name}"
+        raise ValueError(msg)
+    return X
+
+
+def atoms_of(X: Any) -> Atoms:
+    """Return the prepared form of X; what is prepared already passes through."""
+    if isinstance(X, Atoms):
+        return X
+    X = checked(X)
+    if X.shape[0] < 2:
+        msg = f"X must have at least 2 samples, got shape {tuple(X.shape)}"
+        raise ValueError(msg)
+    return Atoms(X)
+
+
+class Targets:
+    """What is coded: samples of X, or new ones. A sample's own atom is not used; a new one's is the zero atom."""
+
+    def __init__(self, atoms: Atoms, rows: Any, X_new: Any) -> None:
+        xp, space = atoms.space.xp, atoms.space
+        self.atoms = atoms
+        if X_new is not None:
+            if rows is not None:
+                msg = "rows and X_new exclude each other: rows are samples of X, X_new are others"
+                raise ValueError(msg)
+            X_new = checked(X_new if is_device_array(X_new) else space.asarray(X_new), "X_new")
+            if X_new.shape[1] != atoms.d:
+                msg = f"X_new has {X_new.shape[1]} features but X has {atoms.d}: they must be the same"
+                raise ValueError(msg)
+            self.values = xp.astype(X_new, atoms.dtype)
+            self.own = xp.full((X_new.shape[0],), atoms.n, dtype=xp.int64, device=space.device)
+            return
+        if rows is None or isinstance(rows, slice):
+            self.own = space.arange(atoms.n)[slice(None) if rows is None else rows]
+        else:
+            from .._validation import check_rows
+
+            chosen = space.to_numpy(rows) if is_device_array(rows) else rows
+            self.own = space.asarray(check_rows(chosen, atoms.n))
+        self.values = atoms.X[: atoms.n, :] if rows is None else xp.take(atoms.X, self.own, axis=0)
+
+    def __len__(self) -> int:
+        return int(self.own.shape[0])
+
+    def blocks(self, width: int = _WIDTH) -> Iterator[tuple[int, int]]:
+        """Yield ``(start, stop)`` of blocks that fit into the device's budget."""
+        space = self.atoms.space
+        row_bytes = 16 * self.atoms.n + problem_bytes(self.atoms, width)
+        most = _ROWS[str(getattr(space.device, "type", "cpu" if space.device == "cpu" else "cuda")) == "cuda"]
+        size = int(np.clip(space.budget() // row_bytes, 1, most))
+        for start in range(0, len(self), size):
+            yield start, min(start + size, len(self))
+
+
+def l1_codes(
+    X: Any, *, l1_penalty: float = 0.1, tol: float = 1e-10, max_iter: int = 1000, rows: Any = None, X_new: Any = None
+) -> CodeResult:
+    """As `l0graph.l1_codes`."""
+    atoms = atoms_of(X)
+    space, xp = atoms.space, atoms.space.xp
+    targets = Targets(atoms, rows, X_new)
+    assembler = Assembler(space, len(targets), atoms.n)
+    places, objectives, gaps = [], [], []
+    n_iter = 0
+    for start, stop in targets.blocks():
+        parts, n_rounds = l1_block(
+            atoms, targets.values[start:stop, :], targets.own[start:stop], float(l1_penalty), float(tol), int(max_iter)
+        )
+        n_iter = max(n_iter, n_rounds)
+        for positions, members, z, objective, gap in parts:
+            assembler.add(positions + start, members, z)
+            places.append(positions + start)
+            objectives.append(objective)
+            gaps.append(gap)
+    order = xp.argsort(xp.concat(places))
+    objective, gap = (xp.take(xp.concat(parts), order) for parts in (objectives, gaps))
+    squares = xp.astype(targets.values, space.wide)
+    squares = xp.sum(squares * squares, axis=1)
+    scale = xp.where(squares > objective, squares, objective)
+    # Rounding of the objective itself is the floor under any tolerance.
+    floor = 1e-13 if space.wide == xp.float64 else 1e-5
+    relative = space.to_numpy(gap / xp.where(scale > 0, scale, 1.0))
+    missed = relative > tol + floor
+    if missed.any():
+        from sklearn.exceptions import ConvergenceWarning
+
+        msg = (
+            f"l1_codes: {np.count_nonzero(missed)} of {len(targets)} rows have a relative duality gap over"
+            f" tol={tol:g} (largest {relative.max():.1e}): raise max_iter or tol"
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+    return CodeResult(
+        codes=assembler.assemble(atoms.dtype),
+        objective=np.array([float(space.to_numpy(xp.sum(part))) for part in (squares, objective)]),
+        n_iter=n_iter,
+        status=Status.MAX_ITER if missed.any() else Status.CONVERGED,
+        gap=gap,
+    )
+
+
+def largest_singular_value_squared(atoms: Atoms) -> float:
+    """Return sigma_max(X^T X)."""
+    space, xp = atoms.space, atoms.space.xp
+    X = atoms.X[: atoms.n, :]
+    gram = space.zeros((min(X.shape),) * 2, space.wide)
+    if atoms.n <= atoms.d:
+        wide = xp.astype(X, space.wide)
+        gram = wide @ wide.T
+    else:
+        for rows in tiles(atoms.n, atoms.d):
+            part = xp.astype(X[rows, :], space.wide)
+            gram = gram + part.T @ part
+    return float(space.to_numpy(xp.linalg.eigvalsh(gram)[-1]))
+
+
+def started(targets: Targets, start: dict[str, Any]) -> tuple[tuple[Any, Any, Any], np.ndarray]:
+    """Return codes to start from, on the device and without own entries, and their number in each row, on the host.
+
+    ``start`` has init, or None there and what l1 codes take.
+    """
+    atoms = targets.atoms
+    space, xp = atoms.space, atoms.space.xp
+    init = start["init"]
+    if init is None:
+        init = l1_codes(atoms, l1_penalty=start["l1_penalty"], rows=start["rows"], X_new=start["X_new"])
+    init = init.codes if isinstance(init, CodeResult) else init
+    shape = (len(targets), atoms.n)
+    if tuple(init.shape) != shape:
+        msg = f"init must have shape {shape}, got {tuple(init.shape)}"
+        raise ValueError(msg)
+    data, indices, indptr = space.csr_parts(init)
+    data = xp.astype(data, space.wide)
+    if data.shape[0] and not bool(space.to_numpy(xp.all(xp.isfinite(data)))):
+        msg = "init contains NaN or infinity"
+        raise ValueError(msg)
+    rows = xp.searchsorted(indptr, space.arange(data.shape[0]), side="right") - 1
+    kept = (data != 0) & (xp.take(targets.own, rows) != indices)
+    data, indices, rows = data[kept], indices[kept], rows[kept]
+    indptr = xp.searchsorted(rows, space.arange(len(targets) + 1))
+    return (data, indices, indptr), np.diff(space.to_numpy(indptr))
+
+
+def l0_codes(
+    X: Any,
+    start: dict[str, Any],
+    l0_penalty: float,
+    *,
+    lipschitz: float | str = 100.0,
+    tau: float = 1.1,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+) -> CodeResult:
+    """As `l0graph.l0_codes`; ``start`` has its init, l1_penalty, rows and X_new."""
+    atoms = atoms_of(X)
+    targets = Targets(atoms, start["rows"], start["X_new"])
+    codes, counts = started(targets, start)
+    if isinstance(lipschitz, str):
+        value = tau * 2 * largest_singular_value_squared(atoms)
+        value = value if value > 0 else 1.0  # all samples are zero: any step does
+    else:
+        value = float(lipschitz)
+    step = {
+        "penalty": float(l0_penalty),
+        "lipschitz": value,
+        "tau": float(tau),
+        "raise_where_needed": not isinstance(lipschitz, str),
+    }
+    result, objective = _iterated(targets, codes, counts, step, max_iter)
+    changes = np.flatnonzero(np.abs(np.diff(objective)) < tol)
+    stop = int(changes[0]) + 1 if len(changes) else None
+    if stop is not None and stop < max_iter:
+        # The rule looks at the total over all rows, known only now: go again, to exactly there.
+        result, _ = _iterated(targets, codes, counts, step, stop)
+    n_iter = max_iter if stop is None else stop
+    return CodeResult(
+        codes=result,
+        objective=objective[: n_iter + 1],
+        n_iter=n_iter,
+        status=Status.MAX_ITER if stop is None else Status.CONVERGED,
+    )
+
+
+def _iterated(
+    targets: Targets, codes: tuple[Any, Any, Any], counts: np.ndarray, step: dict[str, Any], n_steps: int
+) -> tuple[Any, np.ndarray]:
+    """Iterate all targets exactly ``n_steps`` times; return the codes and the total objective at each step."""
+    atoms = targets.atoms
+    space, xp = atoms.space, atoms.space.xp
+    assembler = Assembler(space, len(targets), atoms.n)
+    order = np.argsort(counts, kind="stable")  # so that a block's supports are of like size
+    width = max(1, int(counts.max(initial=0)))
+    tables, places = [], []
+    for start, stop in targets.blocks(max(width, 8)):
+        chosen = order[start:stop]
+        at = space.asarray(chosen)
+        members, z = padded(space, codes, counts, chosen, atoms.n)
+        own, values = xp.take(targets.own, at), xp.take(targets.values, at, axis=0)
+        for rows, some, part, table in l0_block(atoms, values, own, members, z, n_steps=n_steps, **step):
+            assembler.add(xp.take(at, rows), some, part)
+            tables.append(table)
+            places.append(xp.take(at, rows))
+    by_row = xp.take(xp.concat(tables), xp.argsort(xp.concat(places)), axis=0)
+    return assembler.assemble(atoms.dtype), space.to_numpy(xp.sum(by_row, axis=0))

@@ -1,0 +1,154 @@
+"""The codes of arrays of torch and of the strict namespace, against those of NumPy arrays."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from l0graph import l0_codes, l1_codes, to_scipy
+from l0graph.backends import on_device, operations
+from methods import random_data, unit
+
+LIBRARIES = ["torch", "array_api_strict"]
+ATOL = {"float64": 1e-8, "float32": 1e-4}
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    return pytest.importorskip(request.param, reason=f"{request.param} is not installed")
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed: see make test")
+
+
+def with_twins(n, d, dtype):
+    """Random data with equal, opposite and zero samples."""
+    X = random_data(n, d, seed=1)
+    X[5], X[7], X[8], X[9], X[11] = X[2], -X[3], X[3], X[3], 0
+    return X.astype(dtype)
+
+
+def assert_same(expected, result, atol):
+    ours = to_scipy(result.codes)
+    np.testing.assert_array_equal(ours.indptr, expected.codes.indptr)
+    np.testing.assert_array_equal(ours.indices, expected.codes.indices)
+    np.testing.assert_allclose(ours.data, expected.codes.data, rtol=0, atol=atol)
+    np.testing.assert_allclose(result.objective, expected.objective, rtol=1e-12 if atol < 1e-6 else 1e-5)
+    assert result.status is expected.status
+
+
+RULES = [
+    pytest.param({"l0_penalty": 0.5}, id="paper"),
+    pytest.param({"l0_penalty": 0.01, "lipschitz": "global"}, id="global"),
+    pytest.param({"l0_penalty": 0.5, "lipschitz": 10.0}, id="raised-at-the-start"),
+    pytest.param({"l0_penalty": 1e-3, "lipschitz": 0.5, "max_iter": 20}, id="entering-and-raised"),
+    pytest.param({"l0_penalty": 1e-5, "lipschitz": 0.1}, id="almost-everything-enters"),
+]
+
+
+@pytest.mark.parametrize("dtype", ATOL)
+@pytest.mark.parametrize("shape", [(60, 12), (30, 50)])
+def test_l1_codes(library, shape, dtype):
+    X = with_twins(*shape, dtype)
+    result = l1_codes(library.asarray(X))
+    assert_same(l1_codes(X), result, ATOL[dtype])
+    assert float(max(result.gap)) <= 1e-10
+
+
+@pytest.mark.parametrize("dtype", ATOL)
+@pytest.mark.parametrize("rule", RULES)
+def test_l0_codes(library, rule, dtype):
+    X = with_twins(60, 12, dtype)
+    init = l1_codes(X)
+    assert_same(l0_codes(X, init=init, **rule), l0_codes(library.asarray(X), init=init, **rule), ATOL[dtype])
+
+
+def test_chosen_rows_and_new_samples(library):
+    X, X_new = with_twins(50, 12, "float64"), random_data(20, 12, seed=3)
+    rows = np.array([7, 3, 40])
+    for codes in (l1_codes, l0_codes):
+        assert_same(codes(X, rows=rows), codes(library.asarray(X), rows=rows), 1e-8)
+        assert_same(codes(X, X_new=X_new), codes(library.asarray(X), X_new=library.asarray(X_new)), 1e-8)
+
+
+def test_l0_starts_from_anything_and_a_diagonal_is_ignored(library):
+    X = with_twins(40, 12, "float64")
+    init = sp.csr_array(np.random.default_rng(0).standard_normal((40, 40)) * (random_data(40, 40) > 0.2))
+    for start in (init, sp.csr_array((40, 40))):
+        expected = l0_codes(X, init=start, max_iter=10)
+        assert_same(expected, l0_codes(library.asarray(X), init=start, max_iter=10), 1e-8)
+
+
+def test_zero_tiny_and_huge_data(library):
+    for X in (np.zeros((4, 3)), 1e-30 * random_data(12, 5)):
+        assert_same(l1_codes(X), l1_codes(library.asarray(X)), 1e-8)
+        assert_same(l0_codes(X), l0_codes(library.asarray(X)), 1e-8)
+    X = random_data(12, 20)
+    scaled = to_scipy(l1_codes(library.asarray(1e30 * X), l1_penalty=1e59).codes)
+    np.testing.assert_allclose(scaled.toarray(), l1_codes(X).codes.toarray(), atol=1e-8)
+
+
+def test_an_entry_at_the_threshold_stays(library):
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    init = sp.csr_array(np.array([[0, 0.5, 0], [0, 0, 0], [0, 0, 0.0]]))
+    # With L = 4 the step leads to 0.75, and sqrt(2 penalty / L) = 0.75 for this penalty.
+    codes = to_scipy(l0_codes(library.asarray(X), init=init, l0_penalty=1.125, lipschitz=4.0, max_iter=1).codes)
+    assert codes[0, 1] == 0.75
+
+
+@pytest.mark.parametrize("name", ["coil20", "yaleb_32x32", "mnist"])
+@pytest.mark.parametrize("dtype", ATOL)
+@pytest.mark.slow
+def test_equals_numpy_on_real_data(torch, real_data, name, dtype):
+    X = unit(real_data(name)[0][: 2000 if name == "mnist" else None].astype(float)).astype(dtype)
+    init = l1_codes(X)
+    assert_same(init, l1_codes(torch.asarray(X)), ATOL[dtype])
+    assert_same(l0_codes(X, init=init), l0_codes(torch.asarray(X), init=init), ATOL[dtype])
+
+
+def test_codes_stay_where_the_data_are(torch):
+    result = l0_codes(torch.asarray(random_data().astype(np.float32)))
+    assert result.codes.layout == torch.sparse_csr
+    assert result.codes.dtype == torch.float32
+
+
+def test_the_number_of_operations_does_not_depend_on_the_number_of_samples(torch):
+    X, X_new = random_data(80, 20), random_data(10, 20, seed=5)
+    counts = []
+    for copies in (1, 4, 16):
+        with operations() as counted:
+            l0_codes(torch.asarray(X), X_new=torch.asarray(np.tile(X_new, (copies, 1))))
+        counts.append(counted.per_block)
+        assert len(counted.per_block) == 2
+    numbers = [[block[1:] for block in blocks] for blocks in counts]
+    assert numbers[0] == numbers[1] == numbers[2]
+
+
+def test_small_blocks_give_the_same(torch, monkeypatch):
+    X = with_twins(60, 12, "float64")
+    expected = l0_codes(torch.asarray(X), l0_penalty=1e-3, lipschitz=0.5, max_iter=10)
+    monkeypatch.setattr("l0graph.backends.namespaces._BUDGET", 200_000)
+    result = l0_codes(torch.asarray(X), l0_penalty=1e-3, lipschitz=0.5, max_iter=10)
+    np.testing.assert_allclose(to_scipy(result.codes).toarray(), to_scipy(expected.codes).toarray(), atol=1e-10)
+
+
+def test_errors_are_clear(torch):
+    X = random_data(20, 5)
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        l1_codes(torch.asarray(bad))
+    with pytest.raises(ValueError, match="X must be a 2-D array"):
+        l1_codes(torch.asarray(X[0]))
+    with pytest.raises(ValueError, match="affine=True is not available for arrays of torch or CuPy"):
+        l1_codes(torch.asarray(X), affine=True)
+    with pytest.raises(ValueError, match="X_new has 4 features but X has 5"):
+        l1_codes(torch.asarray(X), X_new=torch.asarray(X[:, :4]))
+    with pytest.raises(ValueError, match="init must have shape"):
+        l0_codes(torch.asarray(X), init=sp.csr_array((3, 3)))
+    with pytest.raises(ValueError, match="device must be None or a name"):
+        on_device(X, "gpu")
+    if not torch.cuda.is_available():
+        with pytest.raises(RuntimeError, match="device='cuda' was asked for, but PyTorch finds 0 CUDA devices"):
+            on_device(X, "cuda")
