@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import experiments as experiments
     from . import files as files
     from . import metrics as metrics
     from . import plots as plots
@@ -80,7 +81,7 @@ _HOMES = {
     "to_scipy": "backends.namespaces",
     "warmup": "_warmup",
 }
-_MODULES = ("datasets", "files", "metrics", "plots")
+_MODULES = ("datasets", "experiments", "files", "metrics", "plots")
 
 __all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604 - all strings
 

@@ -11,7 +11,9 @@ from typing import Any, NoReturn
 import click
 
 from .cluster import cluster
+from .datasets import datasets
 from .predict import predict
+from .reproduce import reproduce
 from .warmup import warmup
 
 BAD_INPUT = 2
@@ -94,5 +96,7 @@ def main(ctx: click.Context) -> None:
 
 
 main.add_command(cluster)
+main.add_command(datasets)
 main.add_command(predict)
+main.add_command(reproduce)
 main.add_command(warmup)
