@@ -196,7 +196,9 @@ def test_bad_data_is_refused(method, X, message):
         ({"tol": -1.0}, "tol must be"),
         ({"rows": [0, 99]}, "rows must lie in"),
         ({"rows": [0.5]}, "rows must be"),
-        ({"n_jobs": 0}, "n_jobs"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_jobs": 1.5}, "n_jobs must be an integer, got 1.5"),
+        ({"n_jobs": "all"}, "n_jobs must be an integer, got 'all'"),
     ],
 )
 @pytest.mark.parametrize("name", ["l1", "l0"])

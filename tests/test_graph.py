@@ -122,6 +122,7 @@ def test_affinity():
         (sp.csr_array(np.array([[0.0, 1], [0, 0]])), "symmetric"),
         (sp.csr_array(np.array([[0.0, -1], [-1, 0]])), "nonnegative"),
         (sp.csr_array(np.array([[0.0, np.nan], [np.nan, 0]])), "NaN"),
+        (sp.csr_array(np.array([[0, 1j], [-1j, 0]])), "real, got complex128"),
         ("W", "sparse matrix or an ndarray"),
     ],
 )

@@ -140,7 +140,7 @@ def test_max_iter_zero_returns_the_start():
     ("kwargs", "message"),
     [
         ({"l0_penalty": 0.0}, "l0_penalty must be greater than 0, got 0.0"),
-        ({"lipschitz": "local"}, "lipschitz must be one of 'global', got 'local'"),
+        ({"lipschitz": "local"}, "lipschitz must be a number or 'global', got 'local'"),
         ({"lipschitz": -1.0}, "lipschitz must be greater than 0"),
         ({"tau": 1.0}, "tau must be greater than 1, got 1.0"),
         ({"init": sp.csr_array((3, 3))}, r"init must have shape \(60, 60\), got \(3, 3\)"),

@@ -35,8 +35,17 @@ def test_fragments_do_not_count():
 def test_too_small_a_graph_is_refused():
     with pytest.raises(ValueError, match="2 samples with edges"):
         estimate_n_clusters(sp.csr_array(np.array([[0, 1.0], [1, 0]])))
+    with pytest.raises(ValueError, match="0 samples with edges"):
+        estimate_n_clusters(sp.csr_array((9, 9)))
     with pytest.raises(ValueError, match="max_clusters must be at least 2"):
         estimate_n_clusters(sp.csr_array(np.ones((9, 9))), max_clusters=1)
+
+
+def test_more_components_than_clusters_to_consider_are_refused():
+    W = sp.csr_array(sp.block_diag([np.ones((10, 10)) - np.eye(10)] * 30))
+    with pytest.raises(ValueError, match="30 large components, more than max_clusters=20"):
+        estimate_n_clusters(W)
+    assert estimate_n_clusters(W, max_clusters=30).n_clusters == 30
 
 
 def test_path_is_warm_started_codes_at_each_penalty():
@@ -60,6 +69,8 @@ def test_path_is_warm_started_codes_at_each_penalty():
     [
         ((None, [0.1]), "estimator must be an L0Graph, got NoneType"),
         ((L0Graph(2), []), "l0_penalties is empty"),
+        ((L0Graph(2), 0.1), "l0_penalties must be several numbers, got 0.1"),
+        ((L0Graph(2), [0.1, "a"]), "l0_penalties must be a number, got 'a'"),
         ((L0Graph(2), [0.1, -1]), "l0_penalties must be greater than 0, got -1"),
         ((L0Graph(99), [0.1]), "n_clusters=99 is more than"),
     ],

@@ -236,7 +236,7 @@ def test_new_samples_are_solved_beside_fixed_codes(gamma, lipschitz):
         ({"gamma": 0.0}, "gamma must be greater than 0, got 0.0"),
         ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
         ({"n_neighbors": 2.5}, "n_neighbors must be an integer"),
-        ({"lipschitz": "local"}, "lipschitz must be one of 'global', got 'local'"),
+        ({"lipschitz": "local"}, "lipschitz must be a number or 'global', got 'local'"),
         ({"tau": 1.0}, "tau must be greater than 1, got 1.0"),
         ({"max_iter": -1}, "max_iter must be at least 0"),
         ({"max_sweeps": -1}, "max_sweeps must be at least 0"),

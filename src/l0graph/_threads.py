@@ -19,6 +19,8 @@ from typing import Any
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
+from ._validation import check_number
+
 _lock = threading.Lock()
 _holders = 0
 _limit: AbstractContextManager[Any] | None = None
@@ -32,6 +34,11 @@ def _controller() -> ThreadpoolController:
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
     """Return the number of threads that ``n_jobs`` stands for, as scikit-learn counts them."""
+    if n_jobs is not None:
+        check_number(n_jobs, "n_jobs", integer=True)
+        if n_jobs == 0:
+            msg = "n_jobs must not be 0: give a number of threads, -1 for all cores, or None for one"
+            raise ValueError(msg)
     return int(effective_n_jobs(n_jobs))
 
 

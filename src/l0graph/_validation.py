@@ -48,6 +48,15 @@ def check_number(
             raise ValueError(msg)
 
 
+def check_lipschitz(value: Any) -> None:
+    """Raise unless ``value`` is a step constant: a number greater than 0, or "global"."""
+    if not isinstance(value, str):
+        check_number(value, "lipschitz", above=0)
+    elif value != "global":
+        msg = f"lipschitz must be a number or 'global', got {value!r}"
+        raise ValueError(msg)
+
+
 def check_option(value: Any, name: str, options: tuple[str, ...]) -> None:
     """Raise unless ``value`` is one of the named options."""
     if value not in options:
@@ -84,6 +93,9 @@ def check_codes(codes: Any, shape: tuple[int, int] | None = None, *, name: str =
     """Return codes as a CSR array of floats, of the given shape if one is asked for."""
     if not sp.issparse(codes) and not isinstance(codes, np.ndarray):
         msg = f"{name} must be a sparse matrix or an ndarray, got {type(codes).__name__}"
+        raise TypeError(msg)
+    if np.iscomplexobj(codes):
+        msg = f"{name} must be real, got {codes.dtype}: take absolute values"
         raise TypeError(msg)
     codes = sp.csr_array(codes)  # copies neither data nor indices of a CSR input; nothing below writes into them
     if shape is not None and codes.shape != shape:

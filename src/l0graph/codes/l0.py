@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from .._progress import Counter
 from .._threads import one_blas_thread, resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
-from .._validation import check_codes, check_number, check_option
+from .._validation import check_codes, check_lipschitz, check_number
 from ..backends import is_device_array
 from ..kernels.proximal import iterate
 from . import _arrays
@@ -268,10 +268,7 @@ def l0_codes(
            [-1.33,  1.66,  0.  ]])
     """
     check_number(l0_penalty, "l0_penalty", above=0)
-    if isinstance(lipschitz, str):
-        check_option(lipschitz, "lipschitz", ("global",))
-    else:
-        check_number(lipschitz, "lipschitz", above=0)
+    check_lipschitz(lipschitz)
     check_number(tau, "tau", above=1)
     check_number(max_iter, "max_iter", at_least=0, integer=True)
     check_number(tol, "tol", at_least=0)

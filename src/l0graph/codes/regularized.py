@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._progress import report
 from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
-from .._validation import check_codes, check_number, check_option
+from .._validation import check_codes, check_lipschitz, check_number
 from ..kernels import regularized as kernel
 from .l0 import clean, largest_singular_value_squared
 from .l1 import l1_codes
@@ -255,10 +255,7 @@ def regularized_l0_codes(
     """
     check_number(gamma, "gamma", above=0)
     check_number(n_neighbors, "n_neighbors", at_least=1, integer=True)
-    if isinstance(lipschitz, str):
-        check_option(lipschitz, "lipschitz", ("global",))
-    else:
-        check_number(lipschitz, "lipschitz", above=0)
+    check_lipschitz(lipschitz)
     check_number(tau, "tau", above=1)
     check_number(max_iter, "max_iter", at_least=0, integer=True)
     check_number(max_sweeps, "max_sweeps", at_least=0, integer=True)

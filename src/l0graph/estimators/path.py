@@ -79,12 +79,17 @@ def l0_path(estimator: Any, X: Any, l0_penalties: Iterable[float]) -> list[PathP
         msg = f"estimator must be an L0Graph, got {type(estimator).__name__}"
         raise TypeError(msg)
     estimator = clone(estimator)
-    penalties = sorted(l0_penalties)
+    try:
+        penalties = list(l0_penalties)
+    except TypeError:
+        msg = f"l0_penalties must be several numbers, got {l0_penalties!r}: put it in a list"
+        raise TypeError(msg) from None
     if not penalties:
         msg = "l0_penalties is empty: give at least one"
         raise ValueError(msg)
     for penalty in penalties:
         check_number(penalty, "l0_penalties", above=0)
+    penalties.sort()
     X = check_data(X)
     check_n_clusters(estimator.n_clusters, len(X))
     X = unit_rows(X) if estimator.normalize else X

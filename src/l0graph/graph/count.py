@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._validation import check_affinity, check_number
-from .embedding import spectral_embedding
+from .embedding import component_labels, spectral_embedding
 from .fragments import large_components
 
 _CLEAR = 0.6
@@ -71,10 +71,18 @@ def estimate_n_clusters(W: sp.csr_array, *, max_clusters: int = 20, min_fraction
     W = check_affinity(W)
     check_number(max_clusters, "max_clusters", at_least=2, integer=True)
     check_number(min_fraction, "min_fraction", at_least=0, at_most=1)
+    n_connected = np.count_nonzero(np.diff(W.indptr))
+    if n_connected < 3:
+        msg = f"the graph has {n_connected} samples with edges: too few to look for clusters"
+        raise ValueError(msg)
     kept = large_components(W, max_clusters, min_fraction)
     W = W[kept][:, kept]
-    if W.shape[0] < 3:
-        msg = f"the graph has {W.shape[0]} samples with edges: too few to look for clusters"
+    n_components = component_labels(W)[0]
+    if n_components > max_clusters:
+        msg = (
+            f"the graph has {n_components} large components, more than max_clusters={max_clusters}: raise that, or make"
+            " the graph denser by a smaller penalty"
+        )
         raise ValueError(msg)
     most = min(max_clusters, W.shape[0] - 1)
     _, eigenvalues = spectral_embedding(W, most + 1)
