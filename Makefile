@@ -4,6 +4,7 @@
 #   make test      all tests but the slow ones; make test-all: those too
 #   make lint      style, types, layers, spelling
 #   make bench     time, memory and quality beside other libraries
+#   make bench-gpu the codes on a CUDA device; installs PyTorch
 #   make docs      the documentation, in docs/_build/html
 #   make clean     remove what the targets made
 
@@ -20,7 +21,7 @@ WARM := $(NUMBA_CACHE_DIR)/.warm
 TEST_THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
 PYTEST := $(TEST_THREADS) $(BIN)/python -m pytest -n auto --maxprocesses 4
 
-.PHONY: demo test test-all lint bench docs clean
+.PHONY: demo test test-all lint bench bench-gpu docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-plots
@@ -41,6 +42,9 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run.py
+
+bench-gpu: $(VENV)/.installed-gpu
+	$(BIN)/python benchmarks/gpu.py
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

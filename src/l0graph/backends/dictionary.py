@@ -102,7 +102,7 @@ class Atoms:
         xp = self.space.xp
         norms = xp.sqrt(xp.sum(residuals * residuals, axis=1))
         scaled = residuals / xp.where(norms > 0, norms, 1.0)[:, None]
-        return xp.astype(scaled, xp.float32) @ self.unit.T, norms
+        return self.space.product(xp.astype(scaled, xp.float32), self.unit.T), norms
 
     def strongest(self, residuals: Any, own: Any, members: Any, k: int) -> tuple[Any, Any, Any]:
         """Return for each row k atoms of large correlation, roughly these sizes, and what all others are at most.

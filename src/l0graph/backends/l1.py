@@ -94,7 +94,7 @@ def by_width(atoms: Atoms, number: Any) -> list[tuple[int, Any]]:
     parts = []
     first = 0
     for k, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        size = count if k < 0 else min(count, max(1, space.budget() // problem_bytes(atoms, width_of(k) + _ITEMS)))
+        size = count if k < 0 else min(count, max(1, space.budget // problem_bytes(atoms, width_of(k) + _ITEMS)))
         parts += [(k, order[i : min(i + size, first + count)]) for i in range(first, first + count, size)]
         first += count
     return parts

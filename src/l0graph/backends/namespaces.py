@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -40,8 +41,9 @@ class Space:
         dtypes = self.xp.__array_namespace_info__().dtypes(device=self.device, kind="real floating")
         return dtypes.get("float64", dtypes["float32"])
 
+    @cached_property
     def budget(self) -> int:
-        """Return the bytes that a block may take."""
+        """The bytes that a block may take."""
         return _BUDGET
 
     def asarray(self, values: Any, dtype: Any = None) -> Any:
@@ -68,6 +70,10 @@ class Space:
         """Return the k largest values of each row, in descending order, and where they are."""
         order = self.xp.argsort(values, axis=1, descending=True)[:, : min(k, values.shape[1])]
         return self.xp.take_along_axis(values, order, axis=1), order
+
+    def product(self, A: Any, B: Any) -> Any:
+        """Return A B, in float32 with all of its digits also where the caller's settings trade some for speed."""
+        return A @ B
 
     def put(self, values: Any, columns: Any, value: float) -> Any:
         """Return values with ``value`` in some columns of each row, perhaps in place."""
@@ -97,12 +103,26 @@ class Space:
 
 
 class _Torch(Space):
+    @cached_property
     def budget(self) -> int:
         if self.device.type != "cuda":
             return _BUDGET
         import torch
 
-        return int(_SHARE * torch.cuda.mem_get_info(self.device)[0])
+        idle = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return int(_SHARE * (torch.cuda.mem_get_info(self.device)[0] + idle))
+
+    def product(self, A: Any, B: Any) -> Any:
+        import torch
+
+        before = torch.get_float32_matmul_precision()
+        if before == "highest":
+            return A @ B
+        torch.set_float32_matmul_precision("highest")
+        try:
+            return A @ B
+        finally:
+            torch.set_float32_matmul_precision(before)
 
     def _to_numpy(self, array: Any) -> np.ndarray:
         return array.detach().cpu().numpy()
@@ -145,6 +165,7 @@ class _Torch(Space):
 
 
 class _CuPy(Space):
+    @cached_property
     def budget(self) -> int:
         return int(_SHARE * self.device.mem_info[0])
 

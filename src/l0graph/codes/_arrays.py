@@ -19,7 +19,7 @@ from ..backends.namespaces import is_device_array, space_of
 
 _WIDTH = 64
 """Width of a small problem that blocks are planned for; wider ones are taken in parts."""
-_ROWS = (512, 8192)
+_ROWS = (512, 16384)
 """Most rows of a block: on the host, where a block should stay in the cache, and on a device."""
 
 
@@ -98,7 +98,7 @@ class Targets:
         space = self.atoms.space
         row_bytes = 16 * self.atoms.n + problem_bytes(self.atoms, width)
         most = _ROWS[str(getattr(space.device, "type", "cpu" if space.device == "cpu" else "cuda")) == "cuda"]
-        size = int(np.clip(space.budget() // row_bytes, 1, most))
+        size = int(np.clip(space.budget // row_bytes, 1, most))
         for start in range(0, len(self), size):
             yield start, min(start + size, len(self))
 
