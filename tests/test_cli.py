@@ -133,6 +133,7 @@ def test_every_parameter_arrives(stub: type[Stub], data: Path) -> None:
         "tau": (["--tau", "1.5"], 1.5),
         "max_iter": (["--max-iter", "7"], 7),
         "tol": (["--tol", "1e-3"], 1e-3),
+        "dictionary": (["--dictionary", "auto"], "auto"),
         "normalize": (["--no-normalize"], False),
         "fragments": (["--fragments", "keep"], "keep"),
         "min_fraction": (["--min-fraction", "0.1"], 0.1),

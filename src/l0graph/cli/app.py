@@ -14,6 +14,7 @@ from .cluster import cluster
 from .datasets import datasets
 from .predict import predict
 from .reproduce import reproduce
+from .status import status
 from .warmup import warmup
 
 BAD_INPUT = 2
@@ -99,4 +100,5 @@ main.add_command(cluster)
 main.add_command(datasets)
 main.add_command(predict)
 main.add_command(reproduce)
+main.add_command(status)
 main.add_command(warmup)

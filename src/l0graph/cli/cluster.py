@@ -11,6 +11,7 @@ from .config import config_option
 from .inputs import input_options, read_input
 from .methods import METHODS, PARAMETERS, NumberOr, estimator_parameters, method_option, method_options
 from .outputs import STANDARD, check_outputs, echo_json
+from .scale import read_blocks, running, scale_options
 from .summary import compared_line, comparison, facts, summary_lines
 from .terminal import progress_bar, warning_lines
 
@@ -75,6 +76,7 @@ lines "sample,label" where that is a pipe or a file, and nowhere where it is a t
 @click.option("--embedding", metavar="FILE", help="Write the spectral embedding: .npy.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, with the labels unless -o is given.")
 @input_options
+@scale_options
 @config_option
 @click.option("-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")
 @click.option("-v", "--verbose", count=True, help="Log the stages instead of progress bars; twice: their progress.")
@@ -93,15 +95,15 @@ def cluster(file: str, n_clusters: int | str, method: str, output: str | None, *
     with warning_lines() as lines, progress_bar(not (quiet or options["verbose"])) as listener:
         import l0graph
 
-        table = read_input(file, options)
+        table = read_blocks(file, options) or read_input(file, options)
         common = {"n_jobs": options["jobs"], "verbose": options["verbose"]}
         make = getattr(l0graph, METHODS[method].estimator)
-        with l0graph.progress(listener):
+        with l0graph.progress(listener), running(options) as where:
             if n_clusters == "auto":
-                estimator = _with_estimated_number(make(2, **common, **parameters).fit(table.X))
+                estimator = _with_estimated_number(make(2, **common, **parameters).fit(table.X, **where))
             else:
                 estimator = make(n_clusters, **common, **parameters)
-                estimator.fit(table.X)
+                estimator.fit(table.X, **where)
         scores = comparison(table.labels, estimator.labels_)
     if not quiet:
         text = summary_lines(estimator, table.X.shape) + compared_line(scores, options["label_column"])
@@ -135,7 +137,9 @@ def _with_estimated_number(estimator: Any) -> Any:
     from l0graph import estimate_n_clusters
 
     most = min(_MOST_CLUSTERS, len(estimator.labels_) - 1)
-    other = estimator.recluster(estimate_n_clusters(estimator.affinity_matrix_, max_clusters=most).n_clusters)
+    # Over exemplars the graph is theirs.
+    graph = estimator.atom_affinity_ if hasattr(estimator, "exemplars_") else estimator.affinity_matrix_
+    other = estimator.recluster(estimate_n_clusters(graph, max_clusters=most).n_clusters)
     other.stage_seconds_ = estimator.stage_seconds_ | other.stage_seconds_
     return other
 

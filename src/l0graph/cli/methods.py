@@ -16,17 +16,17 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class NumberOr(click.ParamType):
-    """A number, or one word that stands for a rule."""
+    """A number, or a word that stands for a rule."""
 
-    def __init__(self, word: str, *, whole: bool = False) -> None:
-        self.word = word
+    def __init__(self, *words: str, whole: bool = False) -> None:
+        self.words = words
         self.number = int if whole else float
-        self.name = f"{'integer' if whole else 'number'}|{word}"
+        self.name = "|".join(["integer" if whole else "number", *words])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
         """Return the number or the word."""
-        if value == self.word:
-            return self.word
+        if value in self.words:
+            return str(value)
         try:
             return self.number(value)
         except ValueError:
@@ -74,6 +74,11 @@ PARAMETERS = {
     "max_sweeps": Parameter(("--max-sweeps",), int, "Most visits of each sample, of max_iter iterations each."),
     "tol": Parameter(("--tol",), float, "When to stop iterating."),
     "sweep_tol": Parameter(("--sweep-tol",), float, "When to stop visiting."),
+    "dictionary": Parameter(
+        ("--dictionary",),
+        NumberOr("auto", "all", whole=True),
+        "What samples are coded over: all others, or so many exemplars.",
+    ),
     "normalize": Parameter(("--normalize/--no-normalize",), bool, "Scale samples to unit norm."),
     "fragments": Parameter(
         ("--fragments",),
@@ -111,6 +116,7 @@ METHODS = {
             "tau": 1.1,
             "max_iter": 100,
             "tol": 1e-6,
+            "dictionary": "all",
             **_GRAPH,
         },
     ),
@@ -123,6 +129,7 @@ METHODS = {
             "outlier_penalty": None,
             "affine": False,
             "tol": 1e-10,
+            "dictionary": "all",
             **_GRAPH,
         },
     ),
@@ -142,9 +149,13 @@ METHODS = {
             **_GRAPH,
         },
     ),
-    "omp": Method("OMPGraph", "codes by orthogonal matching pursuit", {"n_nonzero": 3, "tol": 1e-6, **_GRAPH}),
+    "omp": Method(
+        "OMPGraph", "codes by orthogonal matching pursuit", {"n_nonzero": 3, "tol": 1e-6, "dictionary": "all", **_GRAPH}
+    ),
     "smce": Method(
-        "SMCE", "sparse affine codes of near neighbours", {"n_neighbors": 15, "penalty": 0.1, "tol": 1e-10, **_GRAPH}
+        "SMCE",
+        "sparse affine codes of near neighbours",
+        {"n_neighbors": 15, "penalty": 0.1, "tol": 1e-10, "dictionary": "all", **_GRAPH},
     ),
     "spectral": Method(
         "SpectralGraph",

@@ -97,6 +97,10 @@ class _Problem:
 
     def objective(self, gamma: float, *, each_pair_twice: bool) -> float:
         """Return the total over the targets."""
+        return total(*self.terms(), gamma, each_pair_twice=each_pair_twice)
+
+    def terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each target's squared residual and its weighted l0 distance to its neighbours' codes."""
         losses = np.empty(len(self.targets))
         distances = np.empty(len(self.targets), dtype=np.int64)
         pool = self.pool
@@ -115,7 +119,7 @@ class _Problem:
             losses,
             distances,
         )
-        return float(losses.sum() + gamma * (int(distances.sum()) / (2 if each_pair_twice else 1)))
+        return losses, distances
 
     def visit(self, rows: np.ndarray, rule: Rule) -> bool:
         """Solve the problems of some targets, no two of them neighbours; return whether all met the tolerance."""
@@ -158,6 +162,11 @@ class _Problem:
             if len(rows):
                 pool.make_room(rows, needed)
         return all_done
+
+
+def total(losses: np.ndarray, distances: np.ndarray, gamma: float, *, each_pair_twice: bool) -> float:
+    """Return the objective from the targets' terms."""
+    return float(losses.sum() + gamma * (int(distances.sum()) / (2 if each_pair_twice else 1)))
 
 
 def regularized_l0_codes(
@@ -308,6 +317,27 @@ def regularized_l0_codes(
         n_iter=len(objective) - 1,
         status=status,
     )
+
+
+def visit_all(
+    dictionary: Dictionary,
+    targets: Targets,
+    weights: sp.csr_array,
+    neighbors: sp.csr_array,
+    codes: sp.csr_array,
+    rule: Rule,
+    n_threads: int,
+) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """Visit every target once, whose neighbours' codes stay as they are.
+
+    ``weights``, (n_targets, n_neighbors), refer to the rows of ``neighbors``. Returns the targets' codes in float64,
+    and their terms of the objective before the visit.
+    """
+    pool = _Pool(sp.csr_array(sp.vstack([neighbors, codes], format="csr")))
+    problem = _Problem(dictionary, targets, weights, pool, n_threads)
+    terms = problem.terms()
+    problem.visit(problem.first + np.arange(len(targets)), rule)
+    return pool.codes(problem.first, dictionary.n_samples, np.dtype(np.float64)), *terms
 
 
 def _code_new(

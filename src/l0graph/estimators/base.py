@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._progress import stage, talking, timing
@@ -19,6 +22,7 @@ from ..codes.working_set import Dictionary
 from ..graph.affinity import affinity
 from ..graph.cluster import cluster_graph
 from ..graph.neighbors import unit_rows
+from ..scale.sources import is_external
 from .predict import predict_labels
 
 _COMMON_PARAMETERS = """\
@@ -38,6 +42,13 @@ _COMMON_PARAMETERS = """\
         Threads: None is 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
         Log the stages.
+"""
+
+_DICTIONARY_PARAMETER = """\
+    dictionary : {"all", "auto"} or int, default="all"
+        What samples are coded over: all others, or so many exemplars, chosen among them to be spread over all (see
+        `l0graph.scale.select_exemplars`). Time and memory are then linear in n_samples. "auto" chooses the number, 100
+        a cluster and 2000 at least.
 """
 
 _COMMON_ATTRIBUTES = """\
@@ -71,12 +82,21 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     the lines ``{common parameters}`` and ``{common attributes}`` where the texts above belong.
     """
 
+    dictionary: int | Literal["all", "auto"] = "all"
     _symmetrize: Literal["mean", "max"] = "mean"
+    atom_affinity_: sp.csr_array
+    _coding: Literal["rows", "l0", "jacobi"] | None = "rows"
+    """How codes are made block by block, see `l0graph.scale`; None where the graph does not come from codes."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Complete the docstring."""
         super().__init_subclass__(**kwargs)
-        for name, text in (("parameters", _COMMON_PARAMETERS), ("attributes", _COMMON_ATTRIBUTES)):
+        texts = {
+            "parameters": _COMMON_PARAMETERS,
+            "attributes": _COMMON_ATTRIBUTES,
+            "dictionary": _DICTIONARY_PARAMETER,
+        }
+        for name, text in texts.items():
             cls.__doc__ = (cls.__doc__ or "").replace(f"    {{common {name}}}\n", text)
 
     def __init__(
@@ -117,20 +137,44 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         with stage("affinity"):
             return affinity(result.codes, self._symmetrize)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        run_dir: str | os.PathLike[str] | None = None,
+        client: Any = None,
+        memory_limit: int | str | None = None,
+    ) -> Self:
         """Cluster the samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples in rows.
+            Samples in rows. A memory map, a zarr, HDF5 or Dask array, and what `l0graph.scale.open_matrix` returns, are
+            read by blocks of rows.
         y : None
             Ignored.
+        run_dir : str or path-like, default=None
+            Directory for the codes, block by block. A fit that was interrupted goes on where it was; a
+            directory of another fit is refused.
+        client : dask.distributed.Client, default=None
+            Code on the workers of this cluster. The codes are the same ones.
+        memory_limit : int or str, default=None
+            Memory that this process may take, in bytes or such as "3GiB". By default half of what is free. Samples
+            that do not fit stay on disk.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        With any of the last three, or such an X, or a ``dictionary`` of fewer samples, the fit goes by blocks. Labels
+        and codes are those of a fit in memory, except that `RegularizedL0Graph` then goes by Jacobi sweeps.
         """
+        if self._goes_by_blocks(X, run_dir, client, memory_limit):
+            return self._fit_by_blocks(X, run_dir=run_dir, client=client, memory_limit=memory_limit)
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
         check_n_clusters(self.n_clusters, X.shape[0])
         X = unit_rows(X) if self.normalize else check_data(X)
@@ -138,6 +182,66 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             self._fit_X = X
             self.affinity_matrix_ = self._graph(Dictionary(X))
             self._cluster()
+        self.stage_seconds_ = seconds
+        return self
+
+    def _goes_by_blocks(self, X: Any, *arguments: Any) -> bool:
+        if self._coding is None:
+            if any(argument is not None for argument in arguments):
+                msg = f"{type(self).__name__} has no codes: leave run_dir, client and memory_limit out"
+                raise ValueError(msg)
+            return False
+        return self.dictionary != "all" or is_external(X) or any(argument is not None for argument in arguments)
+
+    def _fit_by_blocks(self, X: Any, **where: Any) -> Self:
+        if not is_external(X):
+            X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
+        for name in ("codes_", "affinity_matrix_", "atom_affinity_", "exemplars_", "atom_labels_", "outliers_"):
+            self.__dict__.pop(name, None)  # of an earlier fit of another kind
+        with talking(self.verbose), timing() as seconds:
+            from ..scale.fit import fit
+
+            fit(self, X, **where)
+        self.stage_seconds_ = seconds
+        return self
+
+    @available_if(lambda self: self.dictionary != "all")
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster samples that come in batches, over the exemplars of the first one.
+
+        The first batch is fitted. A later one is coded over the same exemplars, its codes are added to the graph of the
+        exemplars, and that is clustered anew. The batch itself is not kept: memory does not grow. Only where
+        ``dictionary`` is not "all".
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A batch; the first has at least as many samples as there shall be exemplars.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            ``labels_`` and ``codes_`` are those of this batch; `predict` labels any samples.
+        """
+        if not hasattr(self, "labels_"):
+            self.fit(X)
+            if not hasattr(self, "exemplars_"):
+                msg = f"the first batch has {len(self.labels_)} samples, no more than the dictionary: make it larger"
+                raise ValueError(msg)
+            return self
+        X = validate_data(self, X, dtype=self._fit_X.dtype, order="C", reset=False)
+        X = unit_rows(X) if self.normalize else check_data(X, min_samples=1)
+        from ..scale.bipartite import atom_affinity, most_similar_atoms
+
+        with talking(self.verbose), timing() as seconds:
+            result = self._code(Dictionary(self._fit_X), X)
+            self.codes_ = result.codes
+            self.atom_affinity_ = self.atom_affinity_ + atom_affinity(iter([result.codes]), *result.codes.shape)
+            self._cluster_bipartite(
+                lambda: iter([result.codes]), len(X), lambda rows: most_similar_atoms(X[rows], self._fit_X)
+            )
         self.stage_seconds_ = seconds
         return self
 
@@ -159,7 +263,16 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         other = copy(self)
         other.n_clusters = n_clusters
         with talking(self.verbose), timing() as seconds:
-            other._cluster()
+            if hasattr(self, "exemplars_"):
+                rows, partners = self._partners
+                nearest = dict(zip(rows.tolist(), partners.tolist(), strict=True))
+                other._cluster_bipartite(
+                    lambda: iter([self.codes_]),
+                    len(self.labels_),
+                    lambda empty: np.array([nearest[row] for row in empty.tolist()]),
+                )
+            else:
+                other._cluster()
         other.stage_seconds_ = seconds
         return other
 
@@ -181,13 +294,21 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             Labels.
         """
         check_is_fitted(self)
+        if is_external(X):
+            from ..scale.predict import predict
+
+            return predict(self, X)
         X = validate_data(self, X, dtype=self._fit_X.dtype, order="C", reset=False)
         X = unit_rows(X) if self.normalize else check_data(X, min_samples=1)
         with talking(self.verbose):
-            result = self._code(Dictionary(self._fit_X), X)
+            return self._predict(Dictionary(self._fit_X), X)
+
+    def _predict(self, dictionary: Dictionary, X: np.ndarray) -> np.ndarray:
+        result = self._code(dictionary, X)
         if result.outliers is not None:
             X = X - result.outliers.toarray()
-        return predict_labels(result.codes, self._fit_X, self.labels_, X, resolve_n_jobs(self.n_jobs))
+        labels = getattr(self, "atom_labels_", self.labels_)
+        return predict_labels(result.codes, dictionary.X, labels, X, resolve_n_jobs(self.n_jobs))
 
     def _cluster(self) -> None:
         clustering = cluster_graph(
@@ -206,3 +327,34 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self.eigenvalues_ = clustering.eigenvalues
         self.n_components_ = clustering.n_components
         self.n_attached_ = clustering.n_attached
+
+    def _cluster_bipartite(
+        self,
+        blocks: Callable[[], Iterator[sp.csr_array]],
+        n_samples: int,
+        partners: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        """Cluster samples coded over exemplars."""
+        from ..scale.bipartite import cluster_bipartite
+
+        clustering = cluster_bipartite(
+            blocks,
+            self.atom_affinity_,
+            n_samples,
+            self._fit_X,
+            self.n_clusters,
+            partners=partners,
+            fragments=self.fragments,
+            min_fraction=self.min_fraction,
+            min_gap=self.min_gap,
+            n_init=self.n_init,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self.labels_ = clustering.labels
+        self.atom_labels_ = clustering.atom_labels
+        self._partners = clustering.partners
+        self.embedding_ = clustering.graph.embedding
+        self.eigenvalues_ = clustering.graph.eigenvalues
+        self.n_components_ = clustering.graph.n_components
+        self.n_attached_ = clustering.graph.n_attached

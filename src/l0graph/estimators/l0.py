@@ -45,6 +45,7 @@ class L0Graph(SelfExpressiveClusterer):
         usually stopped, not run to convergence.
     tol : float, default=1e-6
         Stop when the total objective changes by less than this.
+    {common dictionary}
     {common parameters}
 
     Attributes
@@ -62,6 +63,8 @@ class L0Graph(SelfExpressiveClusterer):
     array([0, 0, 1, 1])
     """
 
+    _coding = "l0"
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -75,6 +78,7 @@ class L0Graph(SelfExpressiveClusterer):
         tau: float = 1.1,
         max_iter: int = 100,
         tol: float = 1e-6,
+        dictionary: int | Literal["all", "auto"] = "all",
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -95,6 +99,7 @@ class L0Graph(SelfExpressiveClusterer):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.dictionary = dictionary
         self.l0_penalty = l0_penalty
         self.l1_penalty = l1_penalty
         self.outliers = outliers

@@ -34,6 +34,7 @@ class L1Graph(SelfExpressiveClusterer):
         Let the entries of every code sum to one, for subspaces that do not pass through the origin.
     tol : float, default=1e-10
         Certified duality gap of each code, relative to the sample's squared norm.
+    {common dictionary}
     {common parameters}
 
     Attributes
@@ -60,6 +61,7 @@ class L1Graph(SelfExpressiveClusterer):
         outlier_penalty: float | None = None,
         affine: bool = False,
         tol: float = 1e-10,
+        dictionary: int | Literal["all", "auto"] = "all",
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -80,6 +82,7 @@ class L1Graph(SelfExpressiveClusterer):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.dictionary = dictionary
         self.l1_penalty = l1_penalty
         self.outliers = outliers
         self.outlier_penalty = outlier_penalty

@@ -28,6 +28,7 @@ class OMPGraph(SelfExpressiveClusterer):
         Number of atoms of each code, at most n_features - 1; the l0-graph paper takes the best of 3, 4 and 5.
     tol : float, default=1e-6
         A code has fewer atoms if its residual is at most this share of the sample's norm before.
+    {common dictionary}
     {common parameters}
 
     Attributes
@@ -49,6 +50,7 @@ class OMPGraph(SelfExpressiveClusterer):
         *,
         n_nonzero: int = 3,
         tol: float = 1e-6,
+        dictionary: int | Literal["all", "auto"] = "all",
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -69,6 +71,7 @@ class OMPGraph(SelfExpressiveClusterer):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.dictionary = dictionary
         self.n_nonzero = n_nonzero
         self.tol = tol
 

@@ -58,6 +58,8 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
     array([0, 0, 1, 1])
     """
 
+    _coding = "jacobi"
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -101,9 +103,13 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
         self.tol = tol
         self.sweep_tol = sweep_tol
 
+    def _start(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
+        """Return the codes that the sweeps start from."""
+        return l1_codes(dictionary, l1_penalty=self.l1_penalty, X_new=X_new, n_jobs=self.n_jobs)
+
     def _code(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
         with stage("l1 codes"):
-            init = l1_codes(dictionary, l1_penalty=self.l1_penalty, X_new=X_new, n_jobs=self.n_jobs).codes
+            init = self._start(dictionary, X_new).codes
         with stage("regularized l0 codes"):
             return regularized_l0_codes(
                 dictionary,

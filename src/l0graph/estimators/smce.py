@@ -29,6 +29,7 @@ class SMCE(SelfExpressiveClusterer):
         Price of a coefficient per relative distance; larger is sparser.
     tol : float, default=1e-10
         Certified duality gap of each code's problem, relative to the objective at its cheapest neighbour alone.
+    {common dictionary}
     {common parameters}
 
     Attributes
@@ -57,6 +58,7 @@ class SMCE(SelfExpressiveClusterer):
         n_neighbors: int = 15,
         penalty: float = 0.1,
         tol: float = 1e-10,
+        dictionary: int | Literal["all", "auto"] = "all",
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -77,6 +79,7 @@ class SMCE(SelfExpressiveClusterer):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.dictionary = dictionary
         self.n_neighbors = n_neighbors
         self.penalty = penalty
         self.tol = tol

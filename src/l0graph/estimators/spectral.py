@@ -83,6 +83,8 @@ class SpectralGraph(SelfExpressiveClusterer):
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
 
+    _coding = None
+
     def __init__(
         self,
         n_clusters: int = 8,
