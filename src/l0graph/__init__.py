@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import files as files
     from . import metrics as metrics
     from . import plots as plots
+    from . import report as report
     from ._progress import progress as progress
     from ._types import CodeResult as CodeResult
     from ._types import Status as Status
@@ -81,7 +82,7 @@ _HOMES = {
     "to_scipy": "backends.namespaces",
     "warmup": "_warmup",
 }
-_MODULES = ("datasets", "experiments", "files", "metrics", "plots")
+_MODULES = ("datasets", "experiments", "files", "metrics", "plots", "report")
 
 __all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604 - all strings
 

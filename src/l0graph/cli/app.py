@@ -12,7 +12,9 @@ import click
 
 from .cluster import cluster
 from .datasets import datasets
+from .diagnose import diagnose
 from .predict import predict
+from .report import report
 from .reproduce import reproduce
 from .status import status
 from .warmup import warmup
@@ -101,4 +103,6 @@ main.add_command(datasets)
 main.add_command(predict)
 main.add_command(reproduce)
 main.add_command(status)
+main.add_command(diagnose)
+main.add_command(report)
 main.add_command(warmup)

@@ -8,34 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .config import config_option
+from .fitting import fit, number_option
 from .inputs import input_options, read_input
-from .methods import METHODS, PARAMETERS, NumberOr, estimator_parameters, method_option, method_options
+from .methods import MethodCommand, estimator_parameters, method_option, method_options
 from .outputs import STANDARD, check_outputs, echo_json
+from .report import REPORT_FORMATS, image_options, write
 from .scale import read_blocks, running, scale_options
 from .summary import compared_line, comparison, facts, summary_lines
 from .terminal import progress_bar, warning_lines
 
 if TYPE_CHECKING:
     from l0graph.files import Table
-
-_MOST_CLUSTERS = 20
-"""Largest number that ``-k auto`` considers."""
-
-
-class MethodCommand(click.Command):
-    """A command whose help lists the parameters of the methods apart from its other options."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write both lists."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Parameters of the method": []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                sections["Parameters of the method" if param.name in PARAMETERS else "Options"].append(record)
-        for title, records in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
-
 
 _HELP = """
 Cluster the samples in FILE, one in each row.
@@ -49,7 +32,7 @@ lines "sample,label" where that is a pipe or a file, and nowhere where it is a t
 \b
     l0graph cluster points.csv -k 3 -o labels.csv
     l0graph cluster iris.csv -k 3 --label-column species --save-model iris.l0graph
-    l0graph cluster faces/ -k 38 --resize 32x32 -o labels.csv
+    l0graph cluster faces/ -k 38 --resize 32x32 -o labels.csv --report faces.html
     l0graph cluster cells.h5ad -k auto --json > clusters.json
     generate | l0graph cluster - -k 3 | sort -t, -k2
 """
@@ -57,13 +40,7 @@ lines "sample,label" where that is a pipe or a file, and nowhere where it is a t
 
 @click.command(cls=MethodCommand, help=_HELP, short_help="Cluster the samples in a file.")
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option(
-    "-k",
-    "--n-clusters",
-    type=NumberOr("auto", whole=True),
-    required=True,
-    help=f"Number of clusters; auto estimates it from the gaps between eigenvalues, 2 to {_MOST_CLUSTERS}.",
-)
+@number_option(required=True)
 @method_option
 @click.option(
     "-o",
@@ -74,6 +51,8 @@ lines "sample,label" where that is a pipe or a file, and nowhere where it is a t
 @click.option("--save-model", metavar="FILE", help="Keep the fitted model, for l0graph predict and l0graph.load_model.")
 @click.option("--codes", metavar="FILE", help="Write the codes: .npz, for scipy.sparse.load_npz.")
 @click.option("--embedding", metavar="FILE", help="Write the spectral embedding: .npy.")
+@click.option("--report", metavar="FILE", help="Write a report to look at, as l0graph report does: .html.")
+@image_options
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, with the labels unless -o is given.")
 @input_options
 @scale_options
@@ -85,30 +64,25 @@ lines "sample,label" where that is a pipe or a file, and nowhere where it is a t
 def cluster(file: str, n_clusters: int | str, method: str, output: str | None, **options: Any) -> None:
     """Read, fit, print the summary, write what was asked for."""
     quiet, as_json = options["quiet"], options["as_json"]
-    parameters = estimator_parameters(method, options)
+    estimator_parameters(method, options)  # complains of what does not belong to the method
     if as_json and output == STANDARD:
         msg = "--json and -o - both want standard output: leave one out"
         raise click.UsageError(msg)
     if output is None and not as_json and (quiet or not sys.stdout.isatty()):
         output = STANDARD
     _check(file, output, method, options)
+    if options["report"] is None and (options["image_size"] or options["column_major"]):
+        msg = "--image-size and --column-major say how samples look in a report: name one with --report"
+        raise click.UsageError(msg)
     with warning_lines() as lines, progress_bar(not (quiet or options["verbose"])) as listener:
-        import l0graph
-
         table = read_blocks(file, options) or read_input(file, options)
-        common = {"n_jobs": options["jobs"], "verbose": options["verbose"]}
-        make = getattr(l0graph, METHODS[method].estimator)
-        with l0graph.progress(listener), running(options) as where:
-            if n_clusters == "auto":
-                estimator = _with_estimated_number(make(2, **common, **parameters).fit(table.X, **where))
-            else:
-                estimator = make(n_clusters, **common, **parameters)
-                estimator.fit(table.X, **where)
+        with running(options) as where:
+            estimator = fit(table, n_clusters, method, options, listener, where)
         scores = comparison(table.labels, estimator.labels_)
     if not quiet:
         text = summary_lines(estimator, table.X.shape) + compared_line(scores, options["label_column"])
         click.echo("\n".join(text), err=True)
-    _write(estimator, table, output, options)
+    _write(estimator, table, output, file, options)
     if as_json:
         held = facts(estimator, table.X.shape) | scores | {"warnings": lines}
         echo_json({"file": file, "method": method} | held | ({"labels": estimator.labels_} if output is None else {}))
@@ -128,23 +102,12 @@ def _check(file: str, output: str | None, method: str, options: dict[str, Any]) 
             "--save-model": (options["save_model"], ()),
             "--codes": (options["codes"], (".npz",)),
             "--embedding": (options["embedding"], (".npy",)),
+            "--report": (options["report"], REPORT_FORMATS),
         },
     )
 
 
-def _with_estimated_number(estimator: Any) -> Any:
-    """Return the fitted estimator with as many clusters as its graph seems to have."""
-    from l0graph import estimate_n_clusters
-
-    most = min(_MOST_CLUSTERS, len(estimator.labels_) - 1)
-    # Over exemplars the graph is theirs.
-    graph = estimator.atom_affinity_ if hasattr(estimator, "exemplars_") else estimator.affinity_matrix_
-    other = estimator.recluster(estimate_n_clusters(graph, max_clusters=most).n_clusters)
-    other.stage_seconds_ = estimator.stage_seconds_ | other.stage_seconds_
-    return other
-
-
-def _write(estimator: Any, table: Table, output: str | None, options: dict[str, Any]) -> None:
+def _write(estimator: Any, table: Table, output: str | None, file: str, options: dict[str, Any]) -> None:
     from l0graph import save_model
     from l0graph.files import write_array, write_labels, write_sparse
 
@@ -168,6 +131,9 @@ def _write(estimator: Any, table: Table, output: str | None, options: dict[str, 
         said.append(("labels", str(output)))
     elif output is None and not options["as_json"]:
         said.append(("labels", "not written, name a file with -o"))
+    if options["report"]:
+        write(estimator, table, options["report"], file, options)
+        said.append(("report", options["report"]))
     if not options["quiet"]:
         for what, where in said:
             click.echo(f"{what + ':':<11}{where}", err=True)

@@ -172,6 +172,21 @@ METHODS = {
 }
 
 
+class MethodCommand(click.Command):
+    """A command whose help lists the parameters of the methods apart from its other options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write both lists."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Parameters of the method": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                sections["Parameters of the method" if param.name in PARAMETERS else "Options"].append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
 def method_option(command: Decorated) -> Decorated:
     """Give a command the option --method."""
     option = click.option(

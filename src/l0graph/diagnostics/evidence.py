@@ -77,7 +77,7 @@ class Evidence:
 
 def gather_evidence(estimator: Any) -> Evidence:
     """Measure a fitted estimator; it stays as it is."""
-    check_is_fitted(estimator, ["labels_", "affinity_matrix_"])
+    check_graph(estimator)
     W, labels = estimator.affinity_matrix_, estimator.labels_
     kept = embedded_samples(estimator)
     part = W if kept.all() else W[kept][:, kept]
@@ -103,6 +103,15 @@ def gather_evidence(estimator: Any) -> Evidence:
         zero_rows=zero_rows,
         duplicates=_duplicates(X) & ~zero_rows,
     )
+
+
+def check_graph(estimator: Any) -> None:
+    """Raise unless the estimator is a fitted clusterer with a graph of all its samples."""
+    check_is_fitted(estimator)
+    if hasattr(estimator, "exemplars_"):
+        msg = "a fit over exemplars has no graph of all samples: fit without exemplars, or fit the exemplars alone"
+        raise ValueError(msg)
+    check_is_fitted(estimator, ["labels_", "affinity_matrix_"])
 
 
 def embedded_samples(estimator: Any) -> np.ndarray:
