@@ -52,14 +52,21 @@ def diagnose(file: str | None, n_clusters: int | str | None, method: str, as_jso
 
 
 def _show(diagnosis: Any) -> None:
+    """Print verdict and findings; lines are broken for a terminal only."""
+    from textwrap import fill
+
     from rich.console import Console
-    from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=False)
-    console.print(Text(diagnosis.verdict, style="bold"))
+    console = Console(highlight=False, soft_wrap=True)
+    width = console.width if console.is_terminal else 10_000
+
+    def indented(text: str, first: str = "  ") -> str:
+        return fill(text, width, initial_indent=first, subsequent_indent=" " * len(first))
+
+    console.print(Text(fill(diagnosis.verdict, width), style="bold"))
     for finding in diagnosis.findings:
         console.print()
         console.print(Text.assemble((finding.severity, _STYLES[finding.severity]), f"  {finding.name}"))
-        console.print(Padding(Text(finding.text), (0, 0, 0, 2)))
-        console.print(Padding(Text.assemble(("try  ", "bold"), finding.advice), (0, 0, 0, 2)))
+        console.print(Text(indented(finding.text)))
+        console.print(Text(indented(finding.advice, "  try  ")))
