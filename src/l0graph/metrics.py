@@ -17,7 +17,14 @@ from sklearn.metrics import normalized_mutual_info_score
 from l0graph._threads import one_blas_thread
 from l0graph._validation import check_affinity, check_codes
 
-__all__ = ["clustering_accuracy", "connectivity", "normalized_mutual_info", "subspace_preserving_error"]
+__all__ = [
+    "affinity_silhouette_scorer",
+    "clustering_accuracy",
+    "connectivity",
+    "graph_silhouette",
+    "normalized_mutual_info",
+    "subspace_preserving_error",
+]
 
 _DENSE_BLOCK = 500  # up to this size LAPACK on the dense block (2 MB) takes less than a tenth of a second
 _LANCZOS_VECTORS = 60
@@ -178,6 +185,121 @@ def connectivity(W: Any, labels: ArrayLike) -> np.ndarray:
     ends = np.concatenate(([0], np.cumsum(np.bincount(classes))))
     with one_blas_thread():
         return np.array([_block_connectivity(W[begin:end, begin:end]) for begin, end in pairwise(ends)])
+
+
+def graph_silhouette(W: Any, labels: ArrayLike) -> np.ndarray:
+    r"""Silhouette of every sample on a graph: whether it is linked to its own cluster or to another.
+
+    With :math:`m_i(C)` the mean affinity of sample i to the other samples of cluster C, and c its own cluster,
+
+    .. math:: s_i = \frac{m_i(c) - \max_{C \ne c} m_i(C)}{\max(m_i(c), \max_{C \ne c} m_i(C))}
+
+    Parameters
+    ----------
+    W : sparse array or ndarray of shape (n_samples, n_samples)
+        Symmetric, nonnegative affinity. Its diagonal is ignored.
+    labels : array-like of shape (n_samples,)
+        Clusters, as integers or strings.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Between -1 and 1; 0 for a sample without edges, and for one alone in its cluster.
+
+    Notes
+    -----
+    Time and memory are proportional to the nonzeros of W. Of two graphs the sparser one often has the larger mean: at a
+    penalty under which it falls apart, every fragment looks like a perfect cluster. `affinity_silhouette_scorer` takes
+    care of that; compare graphs with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from l0graph.metrics import graph_silhouette
+    >>> W = np.array([[0, 2, 1, 0], [2, 0, 0, 0], [1, 0, 0, 2], [0, 0, 2, 0]])
+    >>> graph_silhouette(W, [0, 0, 1, 1])
+    array([0.75, 1.  , 0.75, 1.  ])
+    """
+    W = check_affinity(W)
+    _, clusters = _check_labels(labels, "labels")
+    n_samples = W.shape[0]
+    _check_same_length(clusters, "labels", n_samples, "W")
+    rows = np.repeat(np.arange(n_samples), np.diff(W.indptr))
+    own = rows != W.indices
+    if W.nnz:
+        weight = W.data[own].astype(np.float64) / (W.data.max() or 1.0)  # so that no sum below overflows
+    else:
+        weight = np.empty(0)
+    # One entry for each sample and cluster that it is linked to: no more than there are edges.
+    total = sp.coo_array((weight, (rows[own], clusters[W.indices[own]])), shape=(n_samples, clusters.max() + 1)).tocsr()
+    linked = np.repeat(np.arange(n_samples), np.diff(total.indptr))
+    at_home = total.indices == clusters[linked]
+    sizes = np.bincount(clusters)
+    mean = total.data / np.maximum(sizes[total.indices] - at_home, 1)
+    inside, outside = np.zeros(n_samples), np.zeros(n_samples)
+    inside[linked[at_home]] = mean[at_home]
+    np.maximum.at(outside, linked[~at_home], mean[~at_home])
+    largest = np.maximum(inside, outside)
+    silhouette = np.divide(inside - outside, largest, out=np.zeros(n_samples), where=largest > 0)
+    silhouette[sizes[clusters] == 1] = 0
+    return silhouette
+
+
+def affinity_silhouette_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+    """Score a fitted clusterer by its own graph, for a grid search without labels.
+
+    The mean of `graph_silhouette`, where samples that were attached to a cluster after the embedding count 0: no edge
+    speaks for their cluster. So a penalty at which the graph falls apart has a low score, not a high one.
+
+    Parameters
+    ----------
+    estimator : clusterer of this library
+        Fitted.
+    X : array-like of shape (n_samples, n_features)
+        The samples that it was fitted to; only their number is looked at.
+    y : None
+        Ignored.
+
+    Returns
+    -------
+    float
+        Between -1 and 1, the larger the better.
+
+    Notes
+    -----
+    A graph belongs to its samples, so a search must fit and score on all of them: its ``cv`` is one split, of all
+    samples twice, as in the example.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from l0graph import L0Graph
+    >>> from l0graph.datasets import make_subspaces
+    >>> from l0graph.metrics import affinity_silhouette_scorer
+    >>> X, y = make_subspaces(30, n_subspaces=3, dim=3, ambient_dim=9, noise=0.02, random_state=0)
+    >>> all_samples = np.arange(len(X))
+    >>> search = GridSearchCV(
+    ...     L0Graph(n_clusters=3, random_state=0),
+    ...     {"l0_penalty": [0.1, 0.5, 5.0]},
+    ...     scoring=affinity_silhouette_scorer,
+    ...     cv=[(all_samples, all_samples)],
+    ... ).fit(X)
+    >>> search.best_params_["l0_penalty"] < 5
+    True
+    """
+    del y
+    steps = getattr(estimator, "steps", None)
+    clusterer = estimator if steps is None else steps[-1][1]  # of a pipeline
+    if len(clusterer.labels_) != len(X):
+        msg = (
+            f"X has {len(X)} samples, where the clusterer was fitted to {len(clusterer.labels_)}: fit and score on the "
+            "same ones, cv=[(all_samples, all_samples)]"
+        )
+        raise ValueError(msg)
+    silhouette = graph_silhouette(clusterer.affinity_matrix_, clusterer.labels_)
+    embedded = clusterer.embedding_.any(axis=1)
+    return float(np.mean(np.where(embedded, silhouette, 0.0)))
 
 
 def _block_connectivity(W: sp.csr_array) -> float:

@@ -10,9 +10,12 @@ from typing import Any, NoReturn
 
 import click
 
+from .bench import bench
 from .cluster import cluster
+from .completion import completion
 from .datasets import datasets
 from .diagnose import diagnose
+from .path import path
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
@@ -98,11 +101,8 @@ def main(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-main.add_command(cluster)
-main.add_command(datasets)
-main.add_command(predict)
-main.add_command(reproduce)
-main.add_command(status)
-main.add_command(diagnose)
-main.add_command(report)
-main.add_command(warmup)
+for command in (
+    *(cluster, predict, path, diagnose, report),
+    *(datasets, reproduce, bench, status, warmup, completion),
+):
+    main.add_command(command)

@@ -6,7 +6,7 @@ compares the rows with the signatures of the estimators.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -199,12 +199,17 @@ def method_option(command: Decorated) -> Decorated:
     return option(command)
 
 
-def method_options(command: Decorated) -> Decorated:
+def method_options(names: Iterable[str] = tuple(PARAMETERS)) -> Callable[[Decorated], Decorated]:
     """Give a command one option per parameter; an option that was not used arrives as None."""
-    for name, parameter in reversed(PARAMETERS.items()):
-        text = f"{parameter.help}  {_belongs_and_default(name)}"
-        command = click.option(*parameter.flags, name, type=parameter.type, default=None, help=text)(command)
-    return command
+    chosen = [(name, parameter) for name, parameter in PARAMETERS.items() if name in set(names)]
+
+    def decorate(command: Decorated) -> Decorated:
+        for name, parameter in reversed(chosen):
+            text = f"{parameter.help}  {_belongs_and_default(name)}"
+            command = click.option(*parameter.flags, name, type=parameter.type, default=None, help=text)(command)
+        return command
+
+    return decorate
 
 
 def estimator_parameters(method: str, options: dict[str, Any]) -> dict[str, Any]:

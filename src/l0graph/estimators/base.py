@@ -23,6 +23,7 @@ from ..graph.affinity import affinity
 from ..graph.cluster import cluster_graph
 from ..graph.neighbors import unit_rows
 from ..scale.sources import is_external
+from .display import fitted_html
 from .predict import predict_labels
 
 _COMMON_PARAMETERS = """\
@@ -309,6 +310,17 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             X = X - result.outliers.toarray()
         labels = getattr(self, "atom_labels_", self.labels_)
         return predict_labels(result.codes, dictionary.X, labels, X, resolve_n_jobs(self.n_jobs))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what notebooks show, the diagram with the results under it."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        """Return the same for whoever asks for HTML only."""
+        return str(self._repr_mimebundle_()["text/html"])
 
     def _cluster(self) -> None:
         clustering = cluster_graph(

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from .._progress import report, stage, talking
+from .._types import CodeResult
 from .._validation import check_data, check_n_clusters, check_number
 from ..codes.working_set import Dictionary
 from ..graph.affinity import affinity
@@ -94,31 +96,37 @@ def l0_path(estimator: Any, X: Any, l0_penalties: Iterable[float]) -> list[PathP
     check_n_clusters(estimator.n_clusters, len(X))
     X = unit_rows(X) if estimator.normalize else X
     dictionary = Dictionary(X)
-    result = estimator._start(dictionary)
-    points = []
-    for penalty in penalties:
-        result = estimator.set_params(l0_penalty=penalty)._iterate(dictionary, result)
-        codes = result.codes
-        clustering = cluster_graph(
-            affinity(codes),
-            estimator.n_clusters,
-            X=X,
-            fragments=estimator.fragments,
-            min_fraction=estimator.min_fraction,
-            min_gap=estimator.min_gap,
-            n_init=estimator.n_init,
-            random_state=estimator.random_state,
-            n_jobs=estimator.n_jobs,
-        )
-        points.append(
-            PathPoint(
-                l0_penalty=float(penalty),
-                n_nonzero=codes.nnz / len(X),
-                objective=float(result.objective[-1]),
-                n_components=clustering.n_components,
-                n_attached=clustering.n_attached,
-                labels=clustering.labels,
-                codes=codes,
-            )
-        )
+    points: list[PathPoint] = []
+    with talking(estimator.verbose), stage("path"):
+        with stage("l1 codes"):
+            result = estimator._start(dictionary)
+        for penalty in penalties:
+            report("path", len(points), len(penalties))
+            with stage("l0 codes"):
+                result = estimator.set_params(l0_penalty=penalty)._iterate(dictionary, result)
+            points.append(_clustered(estimator, X, float(penalty), result))
     return points
+
+
+def _clustered(estimator: L0Graph, X: np.ndarray, penalty: float, result: CodeResult) -> PathPoint:
+    codes = result.codes
+    clustering = cluster_graph(
+        affinity(codes),
+        estimator.n_clusters,
+        X=X,
+        fragments=estimator.fragments,
+        min_fraction=estimator.min_fraction,
+        min_gap=estimator.min_gap,
+        n_init=estimator.n_init,
+        random_state=estimator.random_state,
+        n_jobs=estimator.n_jobs,
+    )
+    return PathPoint(
+        l0_penalty=penalty,
+        n_nonzero=codes.nnz / len(X),
+        objective=float(result.objective[-1]),
+        n_components=clustering.n_components,
+        n_attached=clustering.n_attached,
+        labels=clustering.labels,
+        codes=codes,
+    )

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .columns import Columns
 from .errors import FileError, first_line, listed, optional_package, quoted
 from .memory import check_fits
+from .sparse import compressed
 from .table import Table, as_labels, check_declared, check_vector, split_columns
 
 _MOST_VISITED = 10_000
@@ -98,9 +98,7 @@ class _Reader:
             msg = f"{what}: declares the impossible shape {shape}: write it again"
             raise FileError(msg)
         check_declared(np.dtype(np.float64), shape, f"{what}, which is sparse and becomes dense,")
-        matrix = (sp.csr_array if by_rows else sp.csc_array)((data, indices, starts), shape=shape)
-        matrix.check_format(full_check=True)
-        return matrix.toarray()
+        return compressed(data, indices, starts, shape, by_rows=by_rows).toarray()
 
     def _part(self, group: Any, name: str, what: str) -> np.ndarray:
         part = group.get(name, getlink=True)

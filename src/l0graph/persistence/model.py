@@ -25,6 +25,7 @@ from l0graph.estimators.smce import SMCE
 from l0graph.estimators.spectral import SpectralGraph
 from l0graph.files import FileError
 from l0graph.files.errors import first_line, quoted
+from l0graph.files.sparse import compressed
 from l0graph.files.table import of_strings
 
 from .archive import read_archive, write_archive
@@ -258,9 +259,7 @@ class _Decoder:
         """Return a sparse matrix that is one."""
         data, indices, indptr = (self.arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
         _require(data.dtype.kind == "f" and bool(np.isfinite(data).all()), f"{name} holds what is no finite number")
-        matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape))
-        matrix.check_format(full_check=True)
-        return matrix
+        return compressed(data, indices, indptr, tuple(shape), by_rows=True)
 
     def check(self, name: str, value: Any, kind: type[Any]) -> None:
         """Raise unless an attribute can be what it is called."""
