@@ -60,7 +60,7 @@ lines "sample,label" where that is a pipe or a file, and nowhere where it is a t
 @click.option("-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")
 @click.option("-v", "--verbose", count=True, help="Log the stages instead of progress bars; twice: their progress.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
-@method_options()
+@method_options
 def cluster(file: str, n_clusters: int | str, method: str, output: str | None, **options: Any) -> None:
     """Read, fit, print the summary, write what was asked for."""
     quiet, as_json = options["quiet"], options["as_json"]

@@ -199,8 +199,8 @@ def method_option(command: Decorated) -> Decorated:
     return option(command)
 
 
-def method_options(names: Iterable[str] = tuple(PARAMETERS)) -> Callable[[Decorated], Decorated]:
-    """Give a command one option per parameter; an option that was not used arrives as None."""
+def parameter_options(names: Iterable[str]) -> Callable[[Decorated], Decorated]:
+    """Return what gives a command one option per parameter; an option that was not used arrives as None."""
     chosen = [(name, parameter) for name, parameter in PARAMETERS.items() if name in set(names)]
 
     def decorate(command: Decorated) -> Decorated:
@@ -210,6 +210,11 @@ def method_options(names: Iterable[str] = tuple(PARAMETERS)) -> Callable[[Decora
         return command
 
     return decorate
+
+
+def method_options(command: Decorated) -> Decorated:
+    """Give a command the parameters of all methods."""
+    return parameter_options(PARAMETERS)(command)
 
 
 def estimator_parameters(method: str, options: dict[str, Any]) -> dict[str, Any]:

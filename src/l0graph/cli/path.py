@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from .cluster import MethodCommand
 from .config import config_option
 from .inputs import input_options, read_input
-from .methods import METHODS, method_options
+from .methods import METHODS, MethodCommand, parameter_options
 from .outputs import STANDARD, check_outputs, echo_json
 from .summary import comparison
 from .table import echo_table, write_table
@@ -74,7 +73,7 @@ have become sparse and the graph has not yet fallen apart.
 @config_option
 @click.option("-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress; the table, warnings and errors only.")
-@method_options(_PARAMETERS)
+@parameter_options(_PARAMETERS)
 def path(file: str, n_clusters: int, penalties: list[float] | None, output: str | None, **options: Any) -> None:
     """Read, follow the path, print the table."""
     check_outputs(file, {"-o": (None if output == STANDARD else output, (".csv", ".tsv"))})
