@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from conftest import RealData
 from l0graph import SMCE, L0Graph, L1Graph, OMPGraph, SpectralGraph, diagnose
@@ -110,6 +111,13 @@ def test_evidence_against_plain_sums(clean: np.ndarray) -> None:
     X = fit._fit_X
     left = np.linalg.norm(X - fit.codes_.toarray() @ X, axis=1) / np.linalg.norm(X, axis=1)
     assert np.allclose(evidence.residuals, left)
+
+
+def test_what_has_no_graph_of_all_samples_is_refused(clean: np.ndarray) -> None:
+    with pytest.raises(NotFittedError):
+        diagnose(L0Graph(3))
+    with pytest.raises(ValueError, match="over exemplars has no graph of all samples"):
+        diagnose(L0Graph(3, dictionary=30, random_state=0).fit(clean))
 
 
 def test_real_sets(real_data: RealData) -> None:

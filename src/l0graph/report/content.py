@@ -17,8 +17,8 @@ from ..plots.images import as_images
 from .choice import shown_samples, strongest_links
 from .sprites import packed, sprite, thumbnails
 
-_CELLS = 240
-"""Cells along a side of the picture of the graph."""
+_CELLS, _PAIRS = 240, 400
+"""Cells along a side of the picture of the graph; up to so many samples each pair of them has its own."""
 _DECADES = 3
 _NEIGHBOURS = 8
 _VALUES = 10
@@ -121,8 +121,9 @@ def _facts(estimator: Any, evidence: Evidence, known: np.ndarray | None) -> list
     if evidence.nonzeros is not None:
         facts.append(["nonzeros a code", f"{evidence.nonzeros.mean():.1f}", f"at most {evidence.nonzeros.max():,}"])
     facts.append(["components", f"{evidence.n_components:,}", f"{attached:,} samples attached afterwards"])
-    seconds = sum(getattr(estimator, "stage_seconds_", {}).values())
-    facts.append(["time", _duration(seconds), "without reading the data"])
+    seconds = getattr(estimator, "stage_seconds_", None)
+    if seconds:
+        facts.append(["time", _duration(sum(seconds.values())), "without reading the data"])
     return facts
 
 
@@ -183,7 +184,7 @@ def _samples(
 def _matrix(W: sp.csr_array, clusters: np.ndarray) -> dict[str, Any]:
     """Return the graph as mean weights over square cells, sorted by cluster and in the order of the data."""
     n = len(clusters)
-    per_cell = -(-n // _CELLS)
+    per_cell = 1 if n <= _PAIRS else -(-n // _CELLS)
     by_cluster, by_input = np.argsort(clusters, kind="stable"), np.arange(n)
     pictures = {"cluster": _cells(W, by_cluster, per_cell), "input": _cells(W, by_input, per_cell)}
     strongest = max(float(cells.max(initial=0.0)) for cells in pictures.values()) or 1.0

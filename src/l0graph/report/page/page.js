@@ -43,8 +43,9 @@ function fillClusters() {
 
 function fillRun() {
   const total = data.seconds.reduce((sum, [, seconds]) => sum + seconds, 0);
-  byId("seconds").append(...data.seconds.map(([stage, seconds]) => row(stage, `${seconds.toPrecision(3)} s`)),
-    row("together", `${total.toPrecision(3)} s`, true));
+  const text = (seconds) => seconds < 0.01 ? "under 0.01 s" : `${number(Number(seconds.toPrecision(3)))} s`;
+  byId("seconds").append(...data.seconds.map(([stage, seconds]) => row(stage, text(seconds))),
+    row("together", text(total), true));
   byId("parameters").append(...data.parameters.map(([name, value, changed]) => row(name, value, changed)));
   byId("versions").append(...data.versions.map(([name, value]) => row(name, value)));
 }
