@@ -15,8 +15,8 @@ import numpy as np
 from .evidence import Evidence, gather_evidence
 
 _MANY_ATTACHED, _TOO_MANY_ATTACHED = 0.02, 0.2
-"""Share of attached samples. At 10 % accuracy may be at its best (UMIST) or no worse than at its neighbours (ORL); at 32
-to 46 % (UMIST, ORL, heart) it is .04 to .14 below the best."""
+"""Share of attached samples. At 10 % accuracy may be at its best (UMIST) or no worse than at its neighbours (ORL); at
+32 to 46 % (UMIST, ORL, heart) it is .04 to .14 below the best."""
 _MANY_EMPTY = 0.05
 """Share of empty codes. At 20 % (ORL, heart) and 35 % (lymphoma) the graph is in pieces; at 4 to 5 % (ORL, digits)
 accuracy is no worse than without."""
