@@ -6,6 +6,8 @@ import warnings
 
 import click
 
+from .terminal import warning_lines
+
 
 @click.command()
 @click.option("-d", "--data-dir", type=click.Path(file_okay=False), help="A folder to look into first.")
@@ -20,7 +22,8 @@ def datasets(data_dir: str | None, fetched: str | None) -> None:
     from ..datasets.registry import DATA_SETS
 
     if fetched is not None:
-        click.echo(f"{fetched}: {load(fetched, data_dir, fetch=True).filename}")
+        with warning_lines():
+            click.echo(f"{fetched}: {load(fetched, data_dir, fetch=True).filename}")
         return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console

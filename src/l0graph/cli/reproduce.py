@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .terminal import warning_lines
+
 if TYPE_CHECKING:
     from ..experiments import Reproduction
     from ..experiments.tables import Cell
@@ -65,7 +67,7 @@ def reproduce(
     from ..experiments import reproduce as run
 
     wanted = [target for target in TARGETS if target in targets or "all" in targets]
-    with _progress(quiet) as report:
+    with warning_lines(), _progress(quiet) as report:
         done = run(
             wanted,
             Path(output),
@@ -160,8 +162,8 @@ def _cell(cell: Cell) -> Any:
 def _show_lines(console: Any, part: Any, results: Any) -> None:
     from rich.markdown import Markdown
 
-    from ..experiments.page import _part
+    from ..experiments.page import part_text
 
-    text = _part(part, results, "")
+    text = part_text(part, results, "")
     if text:
         console.print(Markdown(text))

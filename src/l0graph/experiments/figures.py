@@ -68,7 +68,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     for ending in FORMATS:
         # Neither a date nor random identifiers: the same figures give the same file.
         options: dict[str, Any] = {"metadata": {"Date": None}} if ending == "svg" else {"dpi": 150}
-        with mpl.rc_context({"svg.hashsalt": name}), atomic_write(folder / f"{name}.{ending}", "wb") as file:
+        with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), atomic_write(folder / f"{name}.{ending}", "wb") as file:
             figure.savefig(file, format=ending, **options)
 
 

@@ -124,9 +124,10 @@ def _one_start(X: np.ndarray, n_clusters: int, seed: int) -> tuple[float, np.nda
 
 
 def _spectral(samples: Samples, parameters: Parameters, context: Context) -> Figures:
-    X = samples.dictionary.X
+    """The full self-tuning graph of the samples as they are."""
+    X = samples.X
     with stage("affinity"):
-        W = self_tuning_affinity(X, n_neighbors=parameters["n_neighbors"], n_kept=None, n_jobs=context.n_jobs)
+        W = self_tuning_affinity(X, **parameters, n_kept=None, n_jobs=context.n_jobs)
     options: dict[str, Any] = {
         "fragments": "keep",
         "min_gap": 0.0,
@@ -141,8 +142,9 @@ def _l1(samples: Samples, parameters: Parameters, context: Context) -> Figures:
 
 
 def _smce(samples: Samples, parameters: Parameters, context: Context) -> Figures:
+    """Of the samples as they are."""
     with stage("smce codes"):
-        codes = smce_codes(samples.dictionary, **parameters, n_jobs=context.n_jobs).codes
+        codes = smce_codes(samples.X, **parameters, n_jobs=context.n_jobs).codes
     return _from_codes(codes, samples, context, larger=True)
 
 

@@ -8,11 +8,12 @@ import os
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from .paper import METRICS, running_time
-from .plans import Comparison, Part, Run, Spreading, Sweep, Timing
+from .plans import Comparison, Part, Row, Run, Spreading, Sweep, Timing
 from .runner import Results
-from .tables import FAR, NEAR, Cell, cells_of, choices_of, columns_of, described
+from .tables import FAR, NEAR, Cell, Column, cells_of, choices_of, columns_of, described
 
 _CSV_HEAD = ["table", "row", "metric", "method", "graph", "selection", "ours", "paper", "difference", "parameters"]
 _GRAPHS = {"l0": "l0-graph", "l1": "l1-graph", "knn": "5 nearest neighbours"}
@@ -31,7 +32,7 @@ def page(plan: dict[str, list[Part]], results: Results, figures: str, *, quick: 
         if name not in headed:
             parts.append(f"## {_TITLES[name]}")
             headed.add(name)
-        parts += [_part(part, results, figures) for part in members]
+        parts += [part_text(part, results, figures) for part in members]
         if target in notes:
             parts.append(notes[target])
     parts += [f"*{title} is missing here: {_escaped(message)}*" for title, message in results.missing.items()]
@@ -87,7 +88,8 @@ def _notes() -> dict[str, str]:
     return {name.strip(): body.strip() for name, _, body in sections}
 
 
-def _part(part: Part, results: Results, figures: str) -> str:
+def part_text(part: Part, results: Results, figures: str) -> str:
+    """Return one table or figure in Markdown."""
     if isinstance(part, Comparison):
         return _comparison(part, results)
     if isinstance(part, Sweep):
@@ -116,25 +118,9 @@ def _comparison(comparison: Comparison, results: Results) -> str:
     ]
     choices = list(choices_of(comparison, results))
     if choices:
-        rows = [row for row in comparison.rows if any(choice[0] is row for choice in choices)]
-        named = [column for column in columns if any(choice[1] == column for choice in choices)]
-        by = {(row.key, column): parameters for row, column, parameters in choices}
-        chosen = [
-            (
-                row.title,
-                metric,
-                *(
-                    f"{described(by[row.key, column])}: {_value(found, row.key, metric, column)}; "
-                    f"{described(fixed[row.key, metric, column].parameters)}: {fixed[row.key, metric, column].ours:.4f}"
-                    for column in named
-                ),
-            )
-            for row in rows
-            for metric in METRICS
-        ]
         blocks += [
-            "Chosen with labels by best accuracy, as the paper did, and then what the method gets with nothing chosen:",
-            _table(("", "", *(column.title for column in named)), chosen),
+            "Chosen with labels, by best accuracy as the paper did; beside it what the method gets without:",
+            _choices(choices, found, fixed),
         ]
     far = [cell for cell in found if cell.far]
     if far:
@@ -143,11 +129,32 @@ def _comparison(comparison: Comparison, results: Results) -> str:
     return "\n\n".join(blocks)
 
 
-def _value(found: list[Cell], row: str, metric: str, column: object) -> str:
-    return next(f"{c.ours:.4f}" for c in found if (c.row.key, c.metric, c.column) == (row, metric, column))
+def _choices(
+    choices: list[tuple[Row, Column, dict[str, Any]]],
+    found: list[Cell],
+    fixed: dict[tuple[str, str, Column], Cell],
+) -> str:
+    """Return the table of what was chosen: per method the choice, its figure, and that of the default."""
+    columns = list(dict.fromkeys(column for _, column, _ in choices))
+    chosen = {(row.key, column): parameters for row, column, parameters in choices}
+    best = {(cell.row.key, cell.metric, cell.column): cell for cell in found}
+    head = ["", ""]
+    for column in columns:
+        usual = next(cell.parameters for cell in fixed.values() if cell.column == column)
+        head += [f"{column.title}: chosen", "best", f"at {described(usual)}"]
+    lines = []
+    for row in dict.fromkeys(row for row, _, _ in choices):
+        for metric in METRICS:
+            line = [row.title, metric]
+            for column in columns:
+                values = ", ".join(f"{value:g}" for value in chosen[row.key, column].values())
+                key = (row.key, metric, column)
+                line += [values, f"{best[key].ours:.4f}", f"{fixed[key].ours:.4f}"]
+            lines.append(line)
+    return _table(head, lines)
 
 
-def _lines(found: list[Cell], columns: list) -> Iterable[list[str]]:
+def _lines(found: list[Cell], columns: list[Column]) -> Iterable[list[str]]:
     by = {(cell.row.key, cell.metric, cell.column): cell for cell in found}
     for row in dict.fromkeys(cell.row for cell in found):
         for metric in METRICS:
