@@ -65,10 +65,11 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     from ..files import atomic_write
 
     folder.mkdir(parents=True, exist_ok=True)
+    # Neither a date nor random identifiers: the same figures give the same file. Letters stay letters.
+    steady: Any = {"svg.hashsalt": name, "svg.fonttype": "none"}
     for ending in FORMATS:
-        # Neither a date nor random identifiers: the same figures give the same file.
         options: dict[str, Any] = {"metadata": {"Date": None}} if ending == "svg" else {"dpi": 150}
-        with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), atomic_write(folder / f"{name}.{ending}", "wb") as file:
+        with mpl.rc_context(steady), atomic_write(folder / f"{name}.{ending}", "wb") as file:
             figure.savefig(file, format=ending, **options)
 
 
