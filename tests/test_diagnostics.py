@@ -73,10 +73,17 @@ def test_zero_and_repeated_samples(clean: np.ndarray) -> None:
 
 
 def test_unequal_clusters() -> None:
-    X, _ = make_subspaces([60, 6], n_subspaces=2, dim=2, ambient_dim=12, random_state=0)
-    diagnosis = diagnose(L0Graph(2, fragments="keep", random_state=0).fit(X))
+    X, _ = make_subspaces([60, 6, 60], n_subspaces=3, dim=2, ambient_dim=12, random_state=0)
+    diagnosis = diagnose(L0Graph(3, fragments="keep", random_state=0).fit(X))
     assert names(diagnosis) == {"unequal clusters": "note"}
     assert "cluster 1 is far from that" in diagnosis.findings[0].text
+
+
+def test_one_cluster_takes_nearly_all() -> None:
+    X, _ = make_subspaces([100, 5, 5], n_subspaces=3, dim=2, ambient_dim=12, random_state=0)
+    diagnosis = diagnose(L0Graph(3, fragments="keep", random_state=0).fit(X))
+    assert names(diagnosis) == {"one cluster takes nearly all": "problem"}
+    assert "Cluster 0 has 90.9% of the samples" in diagnosis.findings[0].text
 
 
 def test_iteration_cut_short(clean: np.ndarray) -> None:

@@ -58,7 +58,7 @@ def image_options(command: Any) -> Any:
 @model_option
 @click.option("-o", "--output", metavar="FILE", required=True, help="Where to write the report: .html.")
 @image_options
-@click.option("--max-shown", type=click.IntRange(min=10), default=2000, show_default=True, help="Most samples to show.")
+@click.option("--max-shown", type=click.IntRange(min=10), default=3000, show_default=True, help="Most samples to show.")
 @input_options
 @config_option
 @click.option("-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")

@@ -15,7 +15,7 @@ def strongest_links(W: sp.csr_array, sample: int, most: int) -> tuple[np.ndarray
 
 
 def shown_samples(W: sp.csr_array, clusters: np.ndarray, most: int) -> np.ndarray:
-    """Return all samples, or ``most`` of them: half at even distances from each cluster, half neighbours of those.
+    """Return all samples, or ``most``: a quarter at even distances from each cluster, then neighbours of those.
 
     There is no chance in it. Clusters get places in proportion to their sizes, small ones at least two.
     """
@@ -23,7 +23,7 @@ def shown_samples(W: sp.csr_array, clusters: np.ndarray, most: int) -> np.ndarra
     if n <= most:
         return np.arange(n)
     sizes = np.bincount(clusters)
-    places = np.minimum(sizes, np.maximum(2, (most // 2) * sizes // n))
+    places = np.minimum(sizes, np.maximum(2, (most // 4) * sizes // n))
     even = [
         members[np.linspace(0, len(members) - 1, count).round().astype(np.int64)]
         for members, count in ((np.flatnonzero(clusters == c), places[c]) for c in range(len(sizes)))

@@ -33,7 +33,7 @@ def write_report(
     features: list[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
     image_order: Literal["C", "F"] = "C",
-    max_shown: int = 2000,
+    max_shown: int = 3000,
 ) -> None:
     """Write a report on a fit: one HTML file to look at the clusters, with a verdict in words on what to think of them.
 
@@ -57,8 +57,8 @@ def write_report(
         (height, width), or (height, width, 3) for colours, of samples that are images.
     image_order : {"C", "F"}, default="C"
         How a row runs through its image: "C" line by line, "F" column by column, as data from Matlab does.
-    max_shown : int, default=2000
-        Most samples to show one by one. Of more, as many are taken, half at even distances from each cluster and half
+    max_shown : int, default=3000
+        Most samples to show one by one. Of more, as many are taken, a quarter at even distances from each cluster and
         neighbours of those; the page says so. Figures, curves and the picture of the graph are of all samples always.
 
     Notes

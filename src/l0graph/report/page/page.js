@@ -14,7 +14,7 @@ function fillHead() {
     element("dt", { textContent: what }), element("dd", { className: "value", textContent: value }),
     element("dd", { className: "means", textContent: means }))));
   byId("sampling").textContent = samples.index.length < data.total
-    ? `${number(samples.index.length)} of ${number(data.total)} samples are shown one by one: half of them at even distances from each ` +
+    ? `${number(samples.index.length)} of ${number(data.total)} samples are shown one by one: a quarter of them at even distances from each ` +
       "cluster, the others their strongest neighbours. Figures, curves and the graph are of all samples."
     : `All ${number(data.total)} samples are shown.`;
 }
