@@ -5,6 +5,7 @@
 #   make lint      style, types, layers, spelling
 #   make bench     time, memory and quality beside other libraries
 #   make bench-gpu the codes on a CUDA device; installs PyTorch
+#   make smoke     wheel and source distribution, each installed into an empty environment and used
 #   make docs      the documentation, in docs/_build/html
 #   make clean     remove what the targets made
 
@@ -45,6 +46,17 @@ bench: $(VENV)/.installed-dev
 
 bench-gpu: $(VENV)/.installed-gpu
 	$(BIN)/python benchmarks/gpu.py
+
+# What users get, not the checkout: built, installed without it, used from an empty directory.
+smoke: $(BIN)/python
+	rm -rf out/smoke && mkdir -p out/smoke
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --outdir out/smoke/dist . > out/smoke/build.log || { cat out/smoke/build.log >&2; exit 1; }
+	for kind in whl tar.gz; do \
+	  at=$(CURDIR)/out/smoke/$$kind && $(PYTHON) -m venv $$at && mkdir $$at/empty && \
+	  $$at/bin/pip install --quiet --disable-pip-version-check out/smoke/dist/*.$$kind && \
+	  (cd $$at/empty && unset NUMBA_CACHE_DIR && PYTHONPATH= $$at/bin/python $(CURDIR)/tests/smoke.py $(CURDIR)/README.md $$kind) || exit 1; \
+	done
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

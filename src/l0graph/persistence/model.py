@@ -34,10 +34,10 @@ _FORMAT = 1
 _DEEPEST = 4
 """Estimators in estimators in a file."""
 
-_CLUSTERER = {"_fit_X", "labels_", "affinity_matrix_", "n_features_in_", "n_components_", "n_attached_"}
+_CLUSTERER = {"_fit_X", "labels_", "n_features_in_", "n_components_", "n_attached_"}
 _REQUIRED: dict[type[Any], set[str]] = {
     **{kind: {*_CLUSTERER, "codes_"} for kind in (L0Graph, L1Graph, OMPGraph, RegularizedL0Graph, SMCE)},
-    SpectralGraph: {*_CLUSTERER, "scales_"},
+    SpectralGraph: {*_CLUSTERER, "affinity_matrix_", "scales_"},
     GraphLabelSpreading: {"X_", "classes_", "label_distributions_", "n_features_in_", "_fitted_grapher", "_prior"},
     _NeighborGraph: set(),
 }
@@ -45,13 +45,16 @@ _REQUIRED: dict[type[Any], set[str]] = {
 _CLASSES = {kind.__name__: kind for kind in _REQUIRED}
 
 _EXTENTS = {
-    "_fit_X": "n d",
+    "_fit_X": "atoms d",
     "X_": "n d",
     "labels_": "n",
-    "codes_": "n n",
+    "atom_labels_": "atoms",
+    "exemplars_": "atoms",
+    "codes_": "n atoms",
+    "atom_affinity_": "atoms atoms",
     "affinity_matrix_": "n n",
     "outliers_": "n d",
-    "embedding_": "n m",
+    "embedding_": "embedded m",
     "eigenvalues_": "m",
     "scales_": "n",
     "transduction_": "n",
@@ -60,7 +63,8 @@ _EXTENTS = {
     "_prior": "c",
     "feature_names_in_": "d",
 }
-"""Shapes: kernels trust them. The same letter is the same number all over a model."""
+"""Shapes: kernels trust them. The same word is the same number all over a model; atoms are all samples or exemplars."""
+_LABELS = ("labels_", "atom_labels_")
 
 _FLOATS = ("_fit_X", "X_", "scales_", "label_distributions_", "_prior")
 
@@ -225,11 +229,14 @@ class _Decoder:
         estimator = kind(**{name: self.value(value) for name, value in facts["parameters"].items()})
         attributes = {name: self.value(value) for name, value in facts["attributes"].items()}
         self.depth -= 1
+        if self.depth == 0 and "exemplars_" not in attributes and "labels_" in attributes:
+            self.extents["n"] = self.extents["atoms"] = len(attributes["labels_"])
         for name, value in attributes.items():
             self.check(name, value, kind)
             setattr(estimator, name, value)
         if self.depth == 0:  # a clusterer inside a classifier is what its graph was made with, and not itself fitted
-            missing = sorted(_REQUIRED[kind] - attributes.keys())
+            required = _REQUIRED[kind] | ({"atom_labels_", "atom_affinity_"} if "exemplars_" in attributes else set())
+            missing = sorted(required - attributes.keys())
             _require(not missing, f"{', '.join(missing)} missing")
             if isinstance(estimator, GraphLabelSpreading):
                 for name, rebuilt in _REBUILT.items():
@@ -264,7 +271,7 @@ class _Decoder:
     def check(self, name: str, value: Any, kind: type[Any]) -> None:
         """Raise unless an attribute can be what it is called."""
         fitted = name.isidentifier() and name.endswith("_") and not name.startswith("_")
-        known = fitted or name in _EXTENTS or name == "_fitted_grapher"
+        known = fitted or name in _EXTENTS or name in ("_fitted_grapher", "_partners")
         _require(known and not hasattr(kind, name), f"no attribute is called {quoted(name)}")
         if name == "_fitted_grapher":
             _require(hasattr(value, "_code"), "the graph of the classifier is missing")
@@ -275,12 +282,12 @@ class _Decoder:
             self.agree(name, value.shape, _EXTENTS[name])
             if isinstance(value, np.ndarray) and value.dtype.kind == "f":
                 _require(bool(np.isfinite(value).all()), f"{name} holds what is no finite number")
-        if name == "labels_":
-            fits = value.dtype.kind in "iu" and value.min() >= 0 and value.max() < len(value)
-            _require(bool(fits), "labels_ holds what is no label")
+        if name in _LABELS:
+            fits = value.dtype.kind in "iu" and value.min(initial=0) >= 0 and value.max(initial=0) < len(value)
+            _require(bool(fits), f"{name} holds what is no label")
         if name in _FLOATS:
             _require(isinstance(value, np.ndarray) and value.dtype.kind == "f", f"{name} is no array of numbers")
-        if name in ("codes_", "affinity_matrix_", "outliers_"):
+        if name in ("codes_", "affinity_matrix_", "atom_affinity_", "outliers_"):
             _require(sp.issparse(value), f"{name} is not sparse")
 
     def agree(self, name: str, shape: tuple[int, ...], called: str) -> None:
