@@ -73,7 +73,7 @@ def test_zero_and_repeated_samples(clean: np.ndarray) -> None:
 
 
 def test_unequal_clusters() -> None:
-    X, _ = make_subspaces([60, 6, 60], n_subspaces=3, dim=2, ambient_dim=12, random_state=0)
+    X, _ = make_subspaces([80, 6, 40], n_subspaces=3, dim=2, ambient_dim=12, random_state=0)
     diagnosis = diagnose(L0Graph(3, fragments="keep", random_state=0).fit(X))
     assert names(diagnosis) == {"unequal clusters": "note"}
     assert "cluster 1 is far from that" in diagnosis.findings[0].text

@@ -177,10 +177,11 @@ def _fragments(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
             f"Denser codes: {_denser(estimator)}.",
         )
     elif evidence.n_large > estimator.n_clusters:
+        large_enough = " large enough to be clusters" if estimator.fragments == "attach" else ""
         yield Finding(
             "fragmented graph",
             "warning",
-            f"The graph has {evidence.n_large:,} pieces large enough to be clusters, and {estimator.n_clusters}"
+            f"The graph has {evidence.n_large:,} pieces{large_enough}, and {estimator.n_clusters}"
             " clusters were asked for: which pieces go together was decided by weak links.",
             f"More clusters ({evidence.n_large:,}, say), or denser codes: {_denser(estimator)}.",
         )
