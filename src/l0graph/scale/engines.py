@@ -81,7 +81,7 @@ class Cluster:
         waiting = list(reversed(blocks))
         lost = dict.fromkeys((block.start for block in blocks), 0)
         under_way: dict[Any, Block] = {}
-        done = as_completed()
+        done = as_completed(loop=self._client.loop)
         try:
             while waiting or under_way:
                 while waiting and len(under_way) < self._places():

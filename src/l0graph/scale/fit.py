@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._progress import progress, stage
+from .._progress import progress, stage, timing
 from .._threads import resolve_n_jobs
 from .._validation import check_n_clusters
 from ..codes.working_set import Dictionary
@@ -85,7 +85,7 @@ def check_parameters(estimator: Any, samples: Samples) -> None:
     """Raise over a parameter that is wrong, before anything long begins: by coding and clustering two samples."""
     resolve_n_jobs(estimator.n_jobs)
     check_random_state(estimator.random_state)
-    with warnings.catch_warnings(), progress(None):
+    with warnings.catch_warnings(), progress(None), timing():
         warnings.simplefilter("ignore")
         clone(estimator)._code(Dictionary(np.eye(2, samples.shape[1], dtype=samples.dtype)))
         options = {**_cluster_options(estimator), "random_state": 0}
@@ -121,6 +121,8 @@ def make_plan(estimator: Any, samples: Samples, n_atoms: int, memory_limit: int 
 def _manifest(estimator: Any, plan: Plan) -> dict[str, Any]:
     parameters = {name: value for name, value in sorted(estimator.get_params().items()) if name not in _NOT_OF_CODES}
     seed = estimator.random_state
+    with stage("reading"):
+        fingerprint = plan.samples.fingerprint()
     return {
         "parameters": {
             "method": type(estimator).__name__,
@@ -133,7 +135,7 @@ def _manifest(estimator: Any, plan: Plan) -> dict[str, Any]:
         "data": {
             "shape": list(plan.samples.shape),
             "dtype": str(plan.samples.dtype),
-            "fingerprint": plan.samples.fingerprint(),
+            "fingerprint": fingerprint,
         },
         "versions": {"l0graph": _version("l0graph")},
         "made with": {name: _version(name) for name in ("numpy", "scipy", "numba")},
