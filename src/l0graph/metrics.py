@@ -270,9 +270,9 @@ def affinity_silhouette_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     A graph belongs to its samples, so a search must fit and score on all of them: its ``cv`` is one split, of all
     samples twice, as in the example.
 
-    It is a guide and no proof. On seven real sets with nine values of ``l0_penalty`` from 0.02 to 4, what it chose had a
+    It is a guide, no proof. On seven real sets with nine values of ``l0_penalty`` from 0.02 to 4, what it chose had a
     mean accuracy of .738, where the default of 0.5 had .690, the best value for each set .773, and the mean silhouette
-    without the rule for attached samples .706; on one of the seven (ORL, .583) it chose far too sparse a graph.
+    without the rule for attached samples .706; on one of them (ORL, .583) it chose far too sparse a graph.
 
     Examples
     --------
