@@ -11,7 +11,7 @@ from .fitting import fitted, model_option, number_option
 from .inputs import input_options
 from .methods import MethodCommand, method_option, method_options
 from .outputs import echo_json
-from .terminal import warning_lines
+from .terminal import progress_bar, warning_lines
 
 _HELP = """
 Say whether the clusters of the samples in FILE can be trusted, and what to try where they cannot.
@@ -44,7 +44,8 @@ def diagnose(file: str | None, n_clusters: int | str | None, method: str, as_jso
         import l0graph
 
         estimator, _ = fitted(file, n_clusters, method, options)
-        found = l0graph.diagnose(estimator)
+        with progress_bar(not options["quiet"]) as listener, l0graph.progress(listener):
+            found = l0graph.diagnose(estimator)
     if as_json:
         echo_json({"file": file, "model": options["model"]} | found.to_dict() | {"warnings": lines})
     else:

@@ -12,7 +12,7 @@ from .fitting import fitted, model_option, number_option
 from .inputs import ImageSize, input_options
 from .methods import MethodCommand, method_option, method_options
 from .outputs import check_outputs
-from .terminal import warning_lines
+from .terminal import progress_bar, warning_lines
 
 if TYPE_CHECKING:
     from l0graph.files import Table
@@ -85,6 +85,7 @@ def check_report(source: str | None, output: str | None) -> None:
 
 def write(estimator: Any, table: Table | None, output: str, source: str, options: dict[str, Any]) -> None:
     """Write the report on a fit to what ``source`` holds."""
+    from l0graph import progress
     from l0graph.report import write_report
 
     shape = None if table is None else table.image_shape
@@ -96,11 +97,12 @@ def write(estimator: Any, table: Table | None, output: str, source: str, options
     )
     if "max_shown" in options:
         more["max_shown"] = options["max_shown"]
-    write_report(
-        estimator,
-        output,
-        name="standard input" if source == "-" else Path(source).name,
-        image_shape=shape,
-        image_order="F" if options["column_major"] else "C",
-        **more,
-    )
+    with progress_bar(not (options["quiet"] or options.get("verbose"))) as listener, progress(listener):
+        write_report(
+            estimator,
+            output,
+            name="standard input" if source == "-" else Path(source).name,
+            image_shape=shape,
+            image_order="F" if options["column_major"] else "C",
+            **more,
+        )

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._progress import stage
 from .evidence import Evidence, gather_evidence
 
 _MANY_ATTACHED, _TOO_MANY_ATTACHED = 0.02, 0.2
@@ -143,7 +144,8 @@ def diagnose(estimator: Any) -> Diagnosis:
     >>> print(diagnose(L0Graph(3, random_state=0).fit(X)))
     Nothing speaks against these clusters.
     """
-    evidence = gather_evidence(estimator)
+    with stage("diagnosis"):
+        evidence = gather_evidence(estimator)
     order = ("problem", "warning", "note")
     findings = sorted(_findings(estimator, evidence), key=lambda finding: order.index(finding.severity))
     return Diagnosis(tuple(findings), _verdict(findings), evidence)
@@ -368,7 +370,8 @@ def _scaled(estimator: Any, power: int) -> str:
 
 
 def _share(count: int, total: int) -> str:
-    return f"{count:,} of {total:,} samples ({count / total:.1%})"
+    share = f"{count / total:.1%}" if count >= total / 1000 else "under 0.1%"
+    return f"{count:,} of {total:,} samples ({share})"
 
 
 def _clusters(which: np.ndarray, most: int = 8) -> str:

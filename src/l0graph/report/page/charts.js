@@ -18,7 +18,9 @@ function frame(xLow, xHigh, yLow, yHigh) {
   const digits = spacing > 0 ? Math.min(8, Math.max(0, -Math.floor(Math.log10(spacing)))) : 2;
   for (const value of ticks(yLow, yHigh, 4)) {
     svg.append(shape("line", { class: "axis", x1: LEFT, x2: WIDE - RIGHT, y1: y(value), y2: y(value) }));
-    const text = Math.abs(value) >= 1e5 ? value.toExponential(1) : value.toLocaleString("en", { maximumFractionDigits: digits });
+    const text = Math.abs(value) >= 1e5
+      ? value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 4 })
+      : value.toLocaleString("en", { maximumFractionDigits: digits });
     svg.append(svgText(LEFT - 5, y(value) + 4, text, "end"));
   }
   for (const value of ticks(Math.ceil(xLow), xHigh, 6)) {

@@ -87,6 +87,9 @@ function drawDetail() {
     ? `Neighbours (${links.length < samples.degree[now] ? `${links.length} strongest of ${number(samples.degree[now])}` : links.length})`
     : "No neighbours in the graph" }));
   children.push(element("ul", { className: "neighbours" }, ...links.map((link) => neighbourRow(link, c, links[0][1]))));
+  if (links.some(([index]) => !placeOf.has(index))) {
+    children.push(element("p", { className: "quiet", textContent: "Pale ones are not among the samples shown." }));
+  }
   if (data.values) children.push(element("h3", { textContent: "Values" }), valueTable(now));
   children.push(walkButtons());
   box.replaceChildren(...children);
