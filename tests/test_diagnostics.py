@@ -91,6 +91,10 @@ def test_iteration_cut_short(clean: np.ndarray) -> None:
     assert "max_iter=4." in [finding.advice for finding in diagnosis.findings if finding.name == "not converged"]
 
 
+def test_no_links() -> None:
+    assert names(diagnose(L0Graph(2, random_state=0).fit(np.eye(5)))) == {"no links": "problem"}
+
+
 def test_samples_hardly_written(clean: np.ndarray) -> None:
     X = np.eye(12) + 0.2
     found = names(diagnose(L1Graph(2, l1_penalty=0.9, random_state=0, normalize=True).fit(X)))

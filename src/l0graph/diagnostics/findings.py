@@ -162,9 +162,22 @@ def _verdict(findings: list[Finding]) -> str:
 
 
 def _findings(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
+    if evidence.isolated.all():
+        yield from _no_links(estimator, evidence)
+        yield from _rows(estimator, evidence)
+        return
     rules = (_fragments, _isolated, _pieces, _gap, _links, _long_codes, _residuals, _sizes, _iteration, _rows)
     for rule in rules:
         yield from rule(estimator, evidence)
+
+
+def _no_links(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
+    yield Finding(
+        "no links",
+        "problem",
+        f"None of the {len(evidence.kept):,} samples is linked to any other: there is no graph to cluster.",
+        f"Denser codes: {_denser(estimator)}. Are there samples enough to write each other?",
+    )
 
 
 def _fragments(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
@@ -183,8 +196,8 @@ def _fragments(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "fragmented graph",
             "warning",
-            f"The graph has {evidence.n_large:,} pieces{large_enough}, and {estimator.n_clusters}"
-            " clusters were asked for: which pieces go together was decided by weak links.",
+            f"The graph has {evidence.n_large:,} pieces{large_enough}, and the number of clusters asked for is"
+            f" {estimator.n_clusters}: which pieces go together was decided by weak links.",
             f"More clusters ({evidence.n_large:,}, say), or denser codes: {_denser(estimator)}.",
         )
     if evidence.nonzeros is not None:
@@ -241,6 +254,8 @@ def _gap(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
 
 
 def _links(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
+    # Where the graph is in pieces already, sparser codes would only make more of them.
+    whole = bool(evidence.kept.all()) and evidence.n_large <= estimator.n_clusters
     if len(evidence.sizes) > 1 and evidence.separation < _HARDLY_INSIDE:
         yield Finding(
             "links between clusters",
@@ -248,7 +263,7 @@ def _links(estimator: Any, evidence: Evidence) -> Iterator[Finding]:
             f"{evidence.inside:.0%} of the graph's weight lies inside clusters, of which"
             f" {max(0.0, evidence.separation):.0%} of what is possible beyond chance: samples are written by those of"
             " other clusters as well.",
-            (f"Sparser codes: {_sparser(estimator)}. " if _sparser(estimator) else "")
+            (f"Sparser codes: {_sparser(estimator)}. " if whole and _sparser(estimator) else "")
             + "Check the features: are they on one scale, does each sample lie near a subspace? Compare other methods.",
         )
 
