@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from l0graph import L0Graph, L1Graph, OMPGraph, RegularizedL0Graph, SpectralGraph, l1_codes, spectral_embedding
+from l0graph import (
+    L0Graph,
+    L1Graph,
+    OMPGraph,
+    RegularizedL0Graph,
+    SpectralGraph,
+    l1_codes,
+    load_model,
+    save_model,
+    spectral_embedding,
+)
 from l0graph.codes.working_set import Dictionary
 from l0graph.datasets import make_subspaces
 from l0graph.files import FileError
@@ -344,3 +354,15 @@ def test_jacobi_sweeps_do_not_depend_on_blocks_and_come_near_sweeps_in_order(
     if lipschitz == 100.0:
         assert found[0].objective_[-1] < 1.1 * in_order.objective_[-1]
         assert clustering_accuracy(y, found[0].labels_) == 1.0
+
+
+def test_models_over_exemplars_are_saved(tmp_path: Path) -> None:
+    estimator = L0Graph(4, dictionary=80, random_state=0).fit(SPACES[0])
+    save_model(estimator, tmp_path / "model.l0graph")
+    loaded = load_model(tmp_path / "model.l0graph")
+    assert same_codes(loaded.codes_, estimator.codes_)
+    np.testing.assert_array_equal(loaded.predict(SPACES[0]), estimator.predict(SPACES[0]))
+    np.testing.assert_array_equal(loaded.recluster(3).labels_, estimator.recluster(3).labels_)
+    np.testing.assert_array_equal(
+        loaded.partial_fit(SPACES[0][:50]).labels_, estimator.partial_fit(SPACES[0][:50]).labels_
+    )

@@ -72,7 +72,11 @@ class Coding:
     engine: Engine
     directory: RunDirectory
     blocks: list[Block]
-    dictionary: Dictionary
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The atoms."""
+        return self.engine.dictionary
 
     def phase(self, name: str, task: Task, title: str, given: Given = nothing_given) -> None:
         """Do the blocks of a phase that are not there yet."""

@@ -14,10 +14,11 @@ import numpy as np
 from joblib import cpu_count
 
 from .._progress import progress, timing
+from ..codes.working_set import Dictionary
 from .mapped import MappedAtoms
 from .run_directory import Arrays, RunDirectory, block_name
 from .sources import DaskSource, Source
-from .tasks import Block, Task, prepared, run_there
+from .tasks import Block, Task, dictionary_of, forget, run_there
 
 _RETRIES = 10
 """Times that one block may be lost with what it needs before that is taken for its own fault."""
@@ -30,15 +31,21 @@ Given = Callable[[Block], Arrays]
 class Engine(Protocol):
     """Does blocks."""
 
+    dictionary: Dictionary
+    """The atoms, here."""
+
     def run(self, task: Task, blocks: list[Block], phase: str, given: Given) -> Iterator[Block]:
         """Do all blocks, write what comes out into the run's directory, yield each that is done."""
+
+    def close(self) -> None:
+        """Let go of what the runs have left in memory elsewhere."""
 
 
 class Here:
     """Blocks in this process, one after the other, each on all threads."""
 
-    def __init__(self, token: str, atoms: np.ndarray | MappedAtoms, directory: RunDirectory) -> None:
-        self.dictionary = prepared(token, atoms)
+    def __init__(self, atoms: np.ndarray | MappedAtoms, directory: RunDirectory) -> None:
+        self.dictionary = dictionary_of(atoms)
         self._directory = directory
 
     def run(self, task: Task, blocks: list[Block], phase: str, given: Given) -> Iterator[Block]:
@@ -48,6 +55,9 @@ class Here:
                 arrays = task.work(self.dictionary, block.targets(self.dictionary), given(block))
             self._directory.write(block_name(phase, block.start), arrays)
             yield block
+
+    def close(self) -> None:
+        """Nothing to do."""
 
 
 class Cluster:
@@ -65,6 +75,7 @@ class Cluster:
         directory: RunDirectory,
         sources_travel: bool,
     ) -> None:
+        self.dictionary = dictionary_of(atoms)
         self._client = client
         self._token = token
         self._atoms = atoms
@@ -108,13 +119,25 @@ class Cluster:
         finally:
             self._client.cancel(list(under_way))
 
+    def close(self) -> None:
+        """As `Engine.close`; workers that are gone have nothing left."""
+        self._scattered = None
+        with suppress(OSError, TimeoutError):
+            self._client.run(forget, self._token, on_error="ignore")
+
     def _places(self) -> int:
         """Return how many blocks may be handed out now."""
         return max(1, _QUEUED * sum(self._client.nthreads().values()))
 
     def _submit(self, task: Task, block: Block, phase: str, given: Given) -> Any:
         if self._scattered is None:
-            self._scattered = self._client.scatter(self._atoms, broadcast=True, hash=False)
+            try:
+                self._scattered = self._client.scatter(self._atoms, broadcast=True, hash=False)
+            except TimeoutError as error:
+                msg = (
+                    "the Dask cluster has lost all its workers: start others and fit again (run_dir keeps what is done)"
+                )
+                raise ValueError(msg) from error
         rows: Any = None
         if block.source is not None and not self._travel:
             if isinstance(block.source, DaskSource):

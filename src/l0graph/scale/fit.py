@@ -193,17 +193,18 @@ class _Run:
     def code(self, client: Any, share: int, readable: bool) -> Coded:
         """Code all samples."""
         token = str(self.manifest["run"])
-        here = Here(token, self.atoms, self.directory)
         worker = clone(self.estimator)
         if client is None:
-            engine: Any = here
+            engine: Any = Here(self.atoms, self.directory)
         else:
             engine = Cluster(client, token, self.atoms, self.directory, readable)
             n_jobs = self.estimator.n_jobs
             worker.n_jobs = share if n_jobs is not None and n_jobs < 0 else n_jobs
         blocks = list(self._blocks())
-        coding = Coding(worker, engine, self.directory, blocks, here.dictionary)
-        return _CODINGS[self.estimator._coding](coding)
+        try:
+            return _CODINGS[self.estimator._coding](Coding(worker, engine, self.directory, blocks))
+        finally:
+            engine.close()
 
     def _blocks(self) -> Iterator[Block]:
         size, n = self.manifest["block_rows"], len(self.plan.samples)

@@ -84,7 +84,7 @@ def predict(estimator: Any, X: Any, *, client: Any = None) -> np.ndarray:
     token = secrets.token_hex(8)
     with RunDirectory.opened(None) as directory:
         if client is None:
-            engine: Any = Here(token, estimator._fit_X, directory)
+            engine: Any = Here(estimator._fit_X, directory)
         else:
             share, readable = inspect_workers(client, source)
             engine = Cluster(client, token, np.asarray(estimator._fit_X), directory, readable)
@@ -94,4 +94,5 @@ def predict(estimator: Any, X: Any, *, client: Any = None) -> np.ndarray:
             labels[block.start : block.stop] = directory.read(block_name("labels", block.start))["labels"]
             done += block.stop - block.start
             report("labels", done, n)
+        engine.close()
     return labels

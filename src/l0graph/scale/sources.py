@@ -33,6 +33,11 @@ class Source(ABC):
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Read all of it, for whoever needs it whole."""
+        del copy
+        return self.read(0, len(self)).astype(dtype or self.dtype, copy=False)
+
     @property
     def dtype(self) -> np.dtype:
         """What its blocks are: float32 where it is stored so, float64 otherwise."""

@@ -151,10 +151,22 @@ def prepared(token: str, atoms: np.ndarray | MappedAtoms) -> Dictionary:
     global _held  # noqa: PLW0603 - the memory of a worker between tasks
     with _lock:
         if _held is None or _held[0] != token:
-            dictionary = MappedDictionary(atoms) if isinstance(atoms, MappedAtoms) else Dictionary(atoms)
-            dictionary.prepare()
-            _held = (token, dictionary)
+            _held = (token, dictionary_of(atoms))
+            _held[1].prepare()
         return _held[1]
+
+
+def forget(token: str) -> None:
+    """Let the run's dictionary go."""
+    global _held  # noqa: PLW0603
+    with _lock:
+        if _held is not None and _held[0] == token:
+            _held = None
+
+
+def dictionary_of(atoms: np.ndarray | MappedAtoms) -> Dictionary:
+    """Return the dictionary of atoms in memory or on disk."""
+    return MappedDictionary(atoms) if isinstance(atoms, MappedAtoms) else Dictionary(atoms)
 
 
 def run_there(
