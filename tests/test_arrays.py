@@ -1,11 +1,28 @@
 """The codes of arrays of torch and of the strict namespace, against those of NumPy arrays."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from l0graph import l0_codes, l1_codes, to_scipy
+from l0graph import (
+    L0Graph,
+    L1Graph,
+    OMPGraph,
+    RegularizedL0Graph,
+    affinity,
+    l0_codes,
+    l1_codes,
+    omp_codes,
+    regularized_l0_codes,
+    spectral_embedding,
+    to_scipy,
+)
 from l0graph.backends import on_device, operations
+from l0graph.datasets import make_subspaces
 from methods import random_data, unit
 
 LIBRARIES = ["torch", "array_api_strict"]
@@ -152,3 +169,93 @@ def test_errors_are_clear(torch):
     if not torch.cuda.is_available():
         with pytest.raises(RuntimeError, match="device='cuda' was asked for, but PyTorch finds 0 CUDA devices"):
             on_device(X, "cuda")
+
+
+@pytest.mark.parametrize("dtype", ATOL)
+@pytest.mark.parametrize("n_nonzero", [1, 6])
+def test_omp_codes(library, n_nonzero, dtype):
+    X, X_new = with_twins(60, 12, dtype), random_data(9, 12, seed=4).astype(dtype)
+    arrays = library.asarray(X)
+    assert_same(omp_codes(X, n_nonzero=n_nonzero), omp_codes(arrays, n_nonzero=n_nonzero), ATOL[dtype])
+    expected = omp_codes(X, n_nonzero=n_nonzero, X_new=X_new)
+    assert_same(expected, omp_codes(arrays, n_nonzero=n_nonzero, X_new=library.asarray(X_new)), ATOL[dtype])
+
+
+REGULARIZED = [
+    pytest.param({}, id="paper"),
+    pytest.param({"gamma": 1e-4, "lipschitz": 0.5, "max_iter": 10, "max_sweeps": 2}, id="entering-and-raised"),
+    pytest.param({"gamma": 0.01, "lipschitz": "global", "n_neighbors": 2, "max_sweeps": 2}, id="global"),
+]
+
+
+@pytest.mark.parametrize("rule", REGULARIZED)
+def test_regularized_l0_codes(library, rule):
+    X, X_new = random_data(30, 10), random_data(6, 10, seed=4)
+    init = l1_codes(X).codes
+    expected = regularized_l0_codes(X, init=init, **rule)
+    assert_same(expected, regularized_l0_codes(library.asarray(X), init=init, **rule), 1e-8)
+    codes = expected.codes
+    new = regularized_l0_codes(library.asarray(X), X_new=library.asarray(X_new), codes=codes, **rule)
+    assert_same(regularized_l0_codes(X, X_new=X_new, codes=codes, **rule), new, 1e-8)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_spectral_embedding(library, dense, monkeypatch):
+    if not dense:
+        monkeypatch.setattr("l0graph.backends.eigen._DENSE", 20)
+    X, _ = make_subspaces(120, n_subspaces=2, dim=3, ambient_dim=12, noise=0.1, random_state=0)
+    W = affinity(l1_codes(unit(X)).codes)
+    embedding, eigenvalues = spectral_embedding(W, 4)
+    on_device, values = spectral_embedding(library.asarray(W.toarray()), 4)
+    assert type(on_device) is type(library.asarray(X))
+    np.testing.assert_allclose(np.asarray(values), eigenvalues, atol=1e-10)
+    np.testing.assert_allclose(np.asarray(on_device), embedding, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [L0Graph, L1Graph, OMPGraph, RegularizedL0Graph])
+def test_estimators_on_a_device(torch, estimator):
+    X, _ = make_subspaces(20, n_subspaces=3, dim=2, ambient_dim=9, noise=0.02, random_state=0)
+    X, X_new = X[:50], np.concatenate([X[50:], np.zeros((1, 9))])
+    expected = estimator(n_clusters=3, random_state=0).fit(X)
+    fitted = estimator(n_clusters=3, random_state=0, device="cpu").fit(X)
+    np.testing.assert_array_equal(fitted.labels_, expected.labels_)
+    assert abs(fitted.codes_ - expected.codes_).max() < 1e-8
+    np.testing.assert_array_equal(fitted.predict(X_new), expected.predict(X_new))
+
+
+DISPATCH = """
+import sys
+import numpy as np
+from sklearn import config_context
+from l0graph import L0Graph, SMCE
+from l0graph.datasets import make_subspaces
+library = __import__(sys.argv[1])
+X, _ = make_subspaces(20, n_subspaces=3, dim=2, ambient_dim=9, noise=0.02, random_state=0)
+for estimator in (L0Graph(n_clusters=3, random_state=0), SMCE(n_clusters=3, random_state=0)):
+    expected = estimator.fit(X).labels_
+    arrays = library.asarray(X)
+    with config_context(array_api_dispatch=True):
+        fitted = estimator.fit(arrays)
+        labels = fitted.predict(arrays[:7, :])
+        fewer = fitted.recluster(2)
+    for array in (fitted.labels_, fitted.embedding_, labels, fewer.labels_):
+        assert type(array) is type(arrays), type(array)
+    np.testing.assert_array_equal(np.asarray(fitted.labels_), expected)
+    np.testing.assert_array_equal(np.asarray(labels), expected[:7])
+"""
+
+
+def test_estimators_follow_the_dispatch_of_scikit_learn(library):
+    # SciPy reads the variable when it is imported, so it needs a process of its own.
+    command = [sys.executable, "-c", DISPATCH, library.__name__]
+    done = subprocess.run(command, env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_missing_device_is_an_error(torch):
+    if torch.cuda.is_available():
+        pytest.skip("a CUDA device is there")
+    with pytest.raises(RuntimeError, match="device='cuda' was asked for, but PyTorch finds 0 CUDA devices"):
+        L0Graph(device="cuda").fit(random_data())
+    with pytest.raises(ValueError, match="a fit by blocks runs on the host"):
+        L0Graph(device="cpu", dictionary=20).fit(random_data())

@@ -13,6 +13,9 @@ from .namespaces import Space, space_of
 _TILE = 2**22
 """Entries of X that are worked on at once where the work is entry by entry."""
 
+_MORE = 16
+"""Atoms whose exact distances are taken beyond those asked for."""
+
 
 def tiles(n: int, d: int) -> Iterator[slice]:
     """Yield slices of n rows of d entries each, small enough for work entry by entry."""
@@ -131,6 +134,21 @@ class Atoms:
         sizes = xp.astype(xp.where(values > 0, values, 0.0), norms.dtype)
         unit = norms * self.max_norm
         return items[:, :k], sizes[:, :k] * unit[:, None], (sizes[:, k] + self.product_error) * unit
+
+    def nearest(self, values: Any, own: Any, k: int) -> Any:
+        """Return the k atoms nearest to each row, nearest first, of equally near ones the earlier first."""
+        space, xp = self.space, self.space.xp
+        wide = xp.astype(values, space.wide)
+        squares = self.norms[: self.n] ** 2
+        # The nearest by one product, and a few more, whose distances are then taken entry by entry.
+        near = 2 * wide @ xp.astype(self.X[: self.n, :], space.wide).T - squares[None, :]
+        near = xp.where(space.arange(self.n)[None, :] == own[:, None], -float("inf"), near)
+        _, items = space.largest(near, min(self.n, k + _MORE))
+        items = xp.sort(items, axis=1)
+        distances = xp.sum((xp.astype(space.rows(self.X, items), space.wide) - wide[:, None, :]) ** 2, axis=2)
+        distances = xp.where(items == own[:, None], float("inf"), distances)
+        order = xp.argsort(distances, axis=1, stable=True)[:, :k]
+        return xp.take_along_axis(items, order, axis=1)
 
     def correlations(self, items: Any, residuals: Any) -> Any:
         """Return the inner products of each row's residual with its items (rows, width), in the residuals' type."""

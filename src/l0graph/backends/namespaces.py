@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -95,6 +95,11 @@ class Space:
         """Return a sparse matrix on the device; SciPy's where the library has none."""
         return sp.csr_array((np.asarray(data), np.asarray(indices), np.asarray(indptr)), shape=shape)
 
+    def multiplier(self, A: sp.csr_array) -> Callable[[Any], Any]:
+        """Return V -> A V for a sparse matrix, taken to the device; dense where the library has nothing sparse."""
+        dense = self.asarray(A.toarray(), self.wide)
+        return lambda V: dense @ V
+
     def csr_parts(self, codes: Any) -> tuple[Any, Any, Any]:
         """Return data, indices and row pointers of sparse codes, of this library or SciPy's, on the device."""
         codes = sp.csr_array(codes)
@@ -151,6 +156,11 @@ class _Torch(Space):
             warnings.filterwarnings("ignore", "Sparse CSR", UserWarning)
             return torch.sparse_csr_tensor(indptr, indices, data, size=shape, check_invariants=False)
 
+    def multiplier(self, A: sp.csr_array) -> Callable[[Any], Any]:
+        parts = (self.asarray(A.data, self.wide), self.asarray(A.indices), self.asarray(A.indptr))
+        matrix = self.csr(*parts, A.shape)
+        return lambda V: matrix @ V
+
     def csr_parts(self, codes: Any) -> tuple[Any, Any, Any]:
         if not is_device_array(codes):
             return super().csr_parts(codes)
@@ -186,6 +196,11 @@ class _CuPy(Space):
         index = self.xp.int32 if max(len(data), shape[1]) < 2**31 else self.xp.int64
         return csr_matrix((data, indices.astype(index), indptr.astype(index)), shape=shape)
 
+    def multiplier(self, A: sp.csr_array) -> Callable[[Any], Any]:
+        parts = (self.asarray(A.data, self.wide), self.asarray(A.indices), self.asarray(A.indptr))
+        matrix = self.csr(*parts, A.shape)
+        return lambda V: matrix @ V
+
     def csr_parts(self, codes: Any) -> tuple[Any, Any, Any]:
         if not is_device_array(codes):
             return super().csr_parts(codes)
@@ -196,9 +211,11 @@ class _CuPy(Space):
 
 
 def space_of(X: Any) -> Space:
-    """Return the namespace and device of a dense array."""
+    """Return the namespace and device of an array."""
     compat = _compat()
     library = type(X).__module__.partition(".")[0]
+    if library == "cupyx":
+        return space_of(X.data)
     kinds: dict[str, type[Space]] = {"torch": _Torch, "cupy": _CuPy}
     return kinds.get(library, Space)(compat.array_namespace(X), compat.device(X))
 
@@ -231,12 +248,12 @@ def on_device(X: np.ndarray, device: str) -> Any:
 
 
 def to_scipy(codes: Any) -> sp.csr_array:
-    """Return sparse codes of torch or CuPy as a SciPy array on the host; SciPy's own pass through.
+    """Return codes of torch or CuPy as a SciPy array on the host; SciPy's own pass through.
 
     Parameters
     ----------
-    codes : sparse matrix
-        Of torch (CSR), CuPy or SciPy.
+    codes : sparse matrix or array
+        Of torch, CuPy or SciPy.
 
     Returns
     -------
@@ -244,12 +261,15 @@ def to_scipy(codes: Any) -> sp.csr_array:
         The same codes.
     """
     library = type(codes).__module__.partition(".")[0]
-    if library == "torch":
-        codes = codes if str(codes.layout) == "torch.sparse_csr" else codes.to_sparse_csr()
+    if library == "torch" and str(codes.layout) == "torch.sparse_csr":
         parts = [part.cpu().numpy() for part in (codes.values(), codes.col_indices(), codes.crow_indices())]
         index = np.int32 if max(len(parts[0]), *codes.shape) < 2**31 else np.int64
         return sp.csr_array((parts[0], parts[1].astype(index), parts[2].astype(index)), shape=tuple(codes.shape))
-    return sp.csr_array(codes.get() if library == "cupyx" else codes)
+    if library == "torch":
+        return sp.csr_array((codes if str(codes.layout) == "torch.strided" else codes.to_dense()).cpu().numpy())
+    if library in ("cupy", "cupyx"):
+        return sp.csr_array(codes.get())
+    return sp.csr_array(codes if sp.issparse(codes) else np.asarray(codes))
 
 
 @dataclass

@@ -14,13 +14,21 @@ import numpy as np
 from .._types import CodeResult, Status
 from ..backends.dictionary import Assembler, Atoms, padded, tiles
 from ..backends.l0 import l0_block
-from ..backends.l1 import l1_block, problem_bytes
+from ..backends.l1 import compressed, l1_block, problem_bytes
 from ..backends.namespaces import is_device_array, space_of
+from ..backends.omp import omp_block
+from ..backends.predict import best_clusters
+from ..backends.regularized import Group, Rule, differences, visit
 
 _WIDTH = 64
 """Width of a small problem that blocks are planned for; wider ones are taken in parts."""
 _ROWS = (512, 16384)
 """Most rows of a block: on the host, where a block should stay in the cache, and on a device."""
+
+
+def takes(X: Any) -> bool:
+    """Return whether X is for this module."""
+    return isinstance(X, Atoms) or is_device_array(X)
 
 
 def only_plain(**variants: bool) -> None:
@@ -164,6 +172,14 @@ def largest_singular_value_squared(atoms: Atoms) -> float:
     return float(space.to_numpy(xp.linalg.eigvalsh(gram)[-1]))
 
 
+def step_constant(atoms: Atoms, lipschitz: float | str, tau: float) -> float:
+    """Return tau s."""
+    if not isinstance(lipschitz, str):
+        return float(lipschitz)
+    value = tau * 2 * largest_singular_value_squared(atoms)
+    return value if value > 0 else 1.0  # all samples are zero: any step does
+
+
 def started(targets: Targets, start: dict[str, Any]) -> tuple[tuple[Any, Any, Any], np.ndarray]:
     """Return codes to start from, on the device and without own entries, and their number in each row, on the host.
 
@@ -205,14 +221,9 @@ def l0_codes(
     atoms = atoms_of(X)
     targets = Targets(atoms, start["rows"], start["X_new"])
     codes, counts = started(targets, start)
-    if isinstance(lipschitz, str):
-        value = tau * 2 * largest_singular_value_squared(atoms)
-        value = value if value > 0 else 1.0  # all samples are zero: any step does
-    else:
-        value = float(lipschitz)
     step = {
         "penalty": float(l0_penalty),
-        "lipschitz": value,
+        "lipschitz": step_constant(atoms, lipschitz, tau),
         "tau": float(tau),
         "raise_where_needed": not isinstance(lipschitz, str),
     }
@@ -252,3 +263,215 @@ def _iterated(
             places.append(xp.take(at, rows))
     by_row = xp.take(xp.concat(tables), xp.argsort(xp.concat(places)), axis=0)
     return assembler.assemble(atoms.dtype), space.to_numpy(xp.sum(by_row, axis=0))
+
+
+def omp_codes(X: Any, *, n_nonzero: int, tol: float, rows: Any = None, X_new: Any = None) -> CodeResult:
+    """As `l0graph.omp_codes`."""
+    atoms = atoms_of(X)
+    space, xp = atoms.space, atoms.space.xp
+    targets = Targets(atoms, rows, X_new)
+    n_steps = min(int(n_nonzero), atoms.n, atoms.d)  # more atoms than features depend on each other
+    tol = max(tol, 64 * float(xp.finfo(atoms.dtype).eps))
+    assembler = Assembler(space, len(targets), atoms.n)
+    squares = np.zeros(n_steps + 1)
+    n_iter = 0
+    for start, stop in targets.blocks(max(8, n_steps)):
+        members, z, table = omp_block(atoms, targets.values[start:stop, :], targets.own[start:stop], n_steps, tol)
+        assembler.add(space.arange(stop - start) + start, members, z)
+        squares += space.to_numpy(xp.sum(table, axis=0))
+        n_chosen = xp.sum(xp.astype(members < atoms.n, xp.int64), axis=1)
+        n_iter = max(n_iter, int(space.to_numpy(xp.max(n_chosen))))
+    return CodeResult(
+        codes=assembler.assemble(atoms.dtype), objective=squares[: n_iter + 1], n_iter=n_iter, status=Status.CONVERGED
+    )
+
+
+class _Codes:
+    """Codes that change, as padded rows; one more row, of zeros, stands for a neighbour that is not there."""
+
+    def __init__(self, atoms: Atoms, codes: tuple[Any, Any, Any], counts: np.ndarray) -> None:
+        self.atoms = atoms
+        space, xp = atoms.space, atoms.space.xp
+        members, z = padded(space, codes, counts, np.arange(len(counts)), atoms.n)
+        end = xp.full((1, members.shape[1]), atoms.n, dtype=xp.int64, device=space.device)
+        self.members = xp.concat([members, end])
+        self.z = xp.concat([z, space.zeros((1, z.shape[1]), z.dtype)])
+
+    def replace(self, rows: np.ndarray, members: Any, z: Any) -> None:
+        """Give some rows other codes."""
+        space, xp = self.atoms.space, self.atoms.space.xp
+        width = max(1, int(space.to_numpy(xp.max(xp.sum(xp.astype(z != 0, xp.int64), axis=1)))))
+        width = max(width, self.z.shape[1])
+        members, z = compressed(self.atoms, members, z, width)
+        old_members, old_z = compressed(self.atoms, self.members, self.z, width)
+        source = np.arange(old_z.shape[0])
+        source[rows] = old_z.shape[0] + np.arange(len(rows))
+        at = space.asarray(source)
+        self.members = xp.take(xp.concat([old_members, members]), at, axis=0)
+        self.z = xp.take(xp.concat([old_z, z]), at, axis=0)
+
+
+class _Graph:
+    """Targets, their codes (the last rows of all), and the graph that couples them to rows of codes."""
+
+    def __init__(self, targets: Targets, weights: Any, codes: _Codes) -> None:
+        space = targets.atoms.space
+        self.targets, self.codes = targets, codes
+        self.first = codes.z.shape[0] - 1 - len(targets)
+        counts = np.diff(weights.indptr)
+        inside = np.arange(max(1, counts.max(initial=0))) < counts[:, None]
+        near = np.full(inside.shape, codes.z.shape[0] - 1, dtype=np.int64)
+        near[inside] = weights.indices
+        weight = np.zeros(inside.shape)
+        weight[inside] = weights.data
+        self.near, self.weight = space.asarray(near), space.asarray(weight, space.wide)
+
+    def groups(self, chosen: np.ndarray) -> Iterator[tuple[np.ndarray, Group]]:
+        """Yield what visits of the chosen targets read, in parts that fit into memory."""
+        atoms, codes = self.targets.atoms, self.codes
+        space, xp = atoms.space, atoms.space.xp
+        width = codes.z.shape[1] * (1 + self.near.shape[1])
+        size = max(1, int(space.budget // (16 * atoms.n + problem_bytes(atoms, width))))
+        for start in range(0, len(chosen), size):
+            part = chosen[start : start + size]
+            at = space.asarray(part)
+            near = xp.take(self.near, at, axis=0)
+            shape = (*near.shape, codes.z.shape[1])
+            flat = xp.reshape(near, (-1,))
+            yield (
+                part,
+                Group(
+                    x=xp.astype(xp.take(self.targets.values, at, axis=0), space.wide),
+                    own=xp.take(self.targets.own, at),
+                    members=xp.take(codes.members, at + self.first, axis=0),
+                    z=xp.take(codes.z, at + self.first, axis=0),
+                    weights=xp.take(self.weight, at, axis=0),
+                    near_members=xp.reshape(xp.take(codes.members, flat, axis=0), shape),
+                    near_z=xp.reshape(xp.take(codes.z, flat, axis=0), shape),
+                ),
+            )
+
+    def objective(self, gamma: float, *, each_pair_twice: bool) -> float:
+        """Return the total over the targets."""
+        space, xp = self.targets.atoms.space, self.targets.atoms.space.xp
+        total = 0.0
+        for _, group in self.groups(np.arange(len(self.targets))):
+            losses, distances = differences(self.targets.atoms, group)
+            total += float(space.to_numpy(xp.sum(losses)))
+            total += gamma * float(space.to_numpy(xp.sum(distances))) / (2 if each_pair_twice else 1)
+        return total
+
+    def visit(self, chosen: np.ndarray, rule: Rule) -> bool:
+        """Solve the problems of some targets, no two of them neighbours; return whether all met the tolerance."""
+        all_done = True
+        for part, group in self.groups(chosen):
+            members, z, done = visit(self.targets.atoms, group, rule)
+            self.codes.replace(part + self.first, members, z)
+            all_done = all_done and done
+        return all_done
+
+    def result(self) -> Any:
+        """Return the targets' codes."""
+        atoms = self.targets.atoms
+        assembler = Assembler(atoms.space, len(self.targets), atoms.n)
+        codes, last = self.codes, self.codes.z.shape[0] - 1
+        place = atoms.space.arange(len(self.targets))
+        assembler.add(place, codes.members[self.first : last, :], codes.z[self.first : last, :])
+        return assembler.assemble(atoms.dtype)
+
+
+def regularized_l0_codes(
+    X: Any,
+    start: dict[str, Any],
+    gamma: float,
+    *,
+    n_neighbors: int,
+    lipschitz: float | str,
+    tau: float,
+    max_iter: int,
+    max_sweeps: int,
+    tol: float,
+    sweep_tol: float,
+    codes: Any = None,
+) -> CodeResult:
+    """As `l0graph.regularized_l0_codes`; ``start`` as for `l0_codes`."""
+    from ..kernels.regularized import levels
+    from .neighbors import neighbor_weights
+
+    atoms = atoms_of(X)
+    space = atoms.space
+    targets = Targets(atoms, None, start["X_new"])
+    rule = Rule(
+        gamma=float(gamma),
+        lipschitz=step_constant(atoms, lipschitz, tau),
+        tau=float(tau),
+        raise_where_needed=not isinstance(lipschitz, str),
+        max_iter=int(max_iter) * (1 if codes is None else int(max_sweeps)),
+        tol=float(tol),
+    )
+    n_neighbors = min(n_neighbors, atoms.n - 1 if codes is None else atoms.n)
+    items = np.concatenate(
+        [
+            space.to_numpy(atoms.nearest(targets.values[first:last, :], targets.own[first:last], n_neighbors))
+            for first, last in targets.blocks()
+        ]
+    )
+    weights = neighbor_weights(items, atoms.n, symmetric=codes is None)
+    init = started(targets, start)
+    if codes is not None:
+        old = started(Targets(atoms, None, None), {"init": codes})
+        graph = _Graph(targets, weights, _Codes(atoms, *_stacked(space, old, init)))
+        before = graph.objective(gamma, each_pair_twice=False)
+        converged = graph.visit(np.arange(len(targets)), rule)
+        objective = [before, graph.objective(gamma, each_pair_twice=False)]
+        status = Status.CONVERGED if converged else Status.MAX_ITER
+        return CodeResult(codes=graph.result(), objective=np.array(objective), n_iter=1, status=status)
+
+    graph = _Graph(targets, weights, _Codes(atoms, *init))
+    # Visiting level by level is the same as visiting in order.
+    level = levels(weights.indptr.astype(np.int64), weights.indices.astype(np.int64))
+    groups = np.split(np.argsort(level, kind="stable"), np.cumsum(np.bincount(level))[:-1])
+    objective = [graph.objective(gamma, each_pair_twice=True)]
+    status = Status.MAX_ITER
+    while len(objective) <= max_sweeps and status is Status.MAX_ITER:
+        for group in groups:
+            graph.visit(group, rule)
+        objective.append(graph.objective(gamma, each_pair_twice=True))
+        if abs(objective[-1] - objective[-2]) < sweep_tol:
+            status = Status.CONVERGED
+    return CodeResult(codes=graph.result(), objective=np.array(objective), n_iter=len(objective) - 1, status=status)
+
+
+def _stacked(space: Any, upper: Any, lower: Any) -> tuple[tuple[Any, Any, Any], np.ndarray]:
+    """Put sparse codes over others."""
+    xp = space.xp
+    (data, indices, indptr), counts = upper
+    (more, more_indices, more_indptr), more_counts = lower
+    pointers = xp.concat([indptr, more_indptr[1:] + indptr[-1]])
+    return (xp.concat([data, more]), xp.concat([indices, more_indices]), pointers), np.concatenate(
+        [counts, more_counts]
+    )
+
+
+def predict_labels(codes: Any, X: Any, labels: Any, X_new: Any) -> Any:
+    """Return for each new sample the cluster that explains it best; see `SelfExpressiveClusterer.predict`."""
+    atoms = atoms_of(X)
+    space, xp = atoms.space, atoms.space.xp
+    targets = Targets(atoms, None, X_new)
+    labels = space.asarray(labels) if not is_device_array(labels) else labels
+    labels = xp.astype(labels, xp.int64)
+    parts, counts = started(targets, {"init": codes})
+    n_clusters = int(space.to_numpy(xp.max(labels))) + 1
+    best = []
+    for start, stop in targets.blocks(max(8, int(counts.max(initial=0)))):
+        members, z = padded(space, parts, counts, np.arange(start, stop), atoms.n)
+        values = targets.values[start:stop, :]
+        found = best_clusters(atoms, values, members, z, labels, n_clusters)
+        # A sample without a code goes with the atom of largest cosine, a zero sample with most.
+        products, norms = atoms.cosines(xp.astype(values, space.wide))
+        cosine = xp.abs(products[:, : atoms.n])
+        nearest = xp.take(labels, xp.argmax(cosine, axis=1))
+        sizes = xp.stack([xp.sum(xp.astype(labels == c, xp.int64)) for c in range(n_clusters)])
+        fallback = xp.where((xp.max(cosine, axis=1) > 0) & (norms > 0), nearest, xp.argmax(sizes))
+        best.append(xp.where(found < 0, fallback, found))
+    return xp.concat(best)

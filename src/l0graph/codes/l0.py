@@ -13,7 +13,6 @@ from .._progress import Counter
 from .._threads import one_blas_thread, resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_codes, check_lipschitz, check_number
-from ..backends import is_device_array
 from ..kernels.proximal import iterate
 from . import _arrays
 from ._assembly import CodeAssembler, padded, split_outliers
@@ -272,7 +271,7 @@ def l0_codes(
     check_number(tau, "tau", above=1)
     check_number(max_iter, "max_iter", at_least=0, integer=True)
     check_number(tol, "tol", at_least=0)
-    if is_device_array(X):
+    if _arrays.takes(X):
         _arrays.only_plain(outliers=outliers)
         start = {"init": init, "l1_penalty": l1_penalty, "rows": rows, "X_new": X_new}
         return _arrays.l0_codes(X, start, l0_penalty, lipschitz=lipschitz, tau=tau, max_iter=max_iter, tol=tol)

@@ -12,7 +12,6 @@ from .._progress import Counter
 from .._threads import resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_number
-from ..backends import is_device_array
 from . import _arrays
 from ._assembly import CodeAssembler, split_outliers
 from ._lasso import AffineLasso, Lasso, Pool
@@ -98,7 +97,7 @@ def l1_codes(
     if affine and outliers:
         msg = "affine=True and outliers=True cannot be combined: choose one"
         raise ValueError(msg)
-    if is_device_array(X):
+    if _arrays.takes(X):
         _arrays.only_plain(outliers=outliers, affine=affine)
         return _arrays.l1_codes(X, l1_penalty=l1_penalty, tol=tol, max_iter=max_iter, rows=rows, X_new=X_new)
     dictionary = dictionary_of(X)

@@ -9,6 +9,7 @@ from .._threads import resolve_n_jobs, run_blocks
 from .._types import CodeResult, Status
 from .._validation import check_number
 from ..kernels.omp import omp_step
+from . import _arrays
 from ._assembly import CodeAssembler
 from .working_set import Block, Dictionary, Targets, dictionary_of, row_norms, targets_of
 
@@ -74,6 +75,8 @@ def omp_codes(
     """
     check_number(n_nonzero, "n_nonzero", at_least=1, integer=True)
     check_number(tol, "tol", at_least=0)
+    if _arrays.takes(X):
+        return _arrays.omp_codes(X, n_nonzero=n_nonzero, tol=tol, rows=rows, X_new=X_new)
     dictionary = dictionary_of(X)
     targets = targets_of(dictionary, rows, X_new)
     n_threads = resolve_n_jobs(n_jobs)

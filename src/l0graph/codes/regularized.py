@@ -13,6 +13,7 @@ from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
 from .._validation import check_codes, check_lipschitz, check_number
 from ..kernels import regularized as kernel
+from . import _arrays
 from .l0 import clean, largest_singular_value_squared
 from .l1 import l1_codes
 from .neighbors import nearest, neighbor_weights
@@ -270,12 +271,26 @@ def regularized_l0_codes(
     check_number(max_sweeps, "max_sweeps", at_least=0, integer=True)
     check_number(tol, "tol", at_least=0)
     check_number(sweep_tol, "sweep_tol", at_least=0)
-    dictionary = dictionary_of(X)
-    n_samples = dictionary.n_samples
-    targets = targets_of(dictionary, None, X_new)
     if (X_new is None) != (codes is None):
         msg = "X_new and codes belong together: codes are those of X, to which the codes of X_new are drawn"
         raise ValueError(msg)
+    if _arrays.takes(X):
+        return _arrays.regularized_l0_codes(
+            X,
+            {"init": init, "l1_penalty": l1_penalty, "rows": None, "X_new": X_new},
+            gamma,
+            n_neighbors=n_neighbors,
+            lipschitz=lipschitz,
+            tau=tau,
+            max_iter=max_iter,
+            max_sweeps=max_sweeps,
+            tol=tol,
+            sweep_tol=sweep_tol,
+            codes=codes,
+        )
+    dictionary = dictionary_of(X)
+    n_samples = dictionary.n_samples
+    targets = targets_of(dictionary, None, X_new)
     n_threads = resolve_n_jobs(n_jobs)
     if codes is not None:
         codes = clean(check_codes(codes, (n_samples, n_samples)), np.arange(n_samples))

@@ -18,11 +18,15 @@ from .._progress import stage, talking, timing
 from .._threads import resolve_n_jobs
 from .._types import CodeResult
 from .._validation import check_data, check_n_clusters
+from ..backends import is_device_array
+from ..backends.dictionary import Atoms
+from ..backends.namespaces import Space, space_of
 from ..codes.working_set import Dictionary
 from ..graph.affinity import affinity
 from ..graph.cluster import cluster_graph
 from ..graph.neighbors import unit_rows
 from ..scale.sources import is_external
+from .device import NATIVE, atoms_on, codes_on_host, native_space, on_host, predict_on_device
 from .display import fitted_html
 from .predict import predict_labels
 
@@ -50,6 +54,13 @@ _DICTIONARY_PARAMETER = """\
         What samples are coded over: all others, or so many exemplars, chosen among them to be spread over all (see
         `l0graph.scale.select_exemplars`). Time and memory are then linear in n_samples. "auto" chooses the number, 100
         a cluster and 2000 at least.
+"""
+
+_DEVICE_PARAMETER = """\
+    device : str or None, default=None
+        Where codes are made: "cuda", "cuda:1" or "cpu", by PyTorch, of X's dtype; None is Numba on the host, or the
+        device of X where X is an array of torch or CuPy and scikit-learn's ``array_api_dispatch`` is on. A device that
+        is missing is an error.
 """
 
 _COMMON_ATTRIBUTES = """\
@@ -83,6 +94,8 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     the lines ``{common parameters}`` and ``{common attributes}`` where the texts above belong.
     """
 
+    device: str | None = None
+    _has_device_codes = True
     dictionary: int | Literal["all", "auto"] = "all"
     _symmetrize: Literal["mean", "max"] = "mean"
     atom_affinity_: sp.csr_array
@@ -96,6 +109,7 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             "parameters": _COMMON_PARAMETERS,
             "attributes": _COMMON_ATTRIBUTES,
             "dictionary": _DICTIONARY_PARAMETER,
+            "device": _DEVICE_PARAMETER,
         }
         for name, text in texts.items():
             cls.__doc__ = (cls.__doc__ or "").replace(f"    {{common {name}}}\n", text)
@@ -129,7 +143,7 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _graph(self, dictionary: Dictionary) -> sp.csr_array:
         """Return the affinity; keep what else the method has to show."""
-        result = self._code(dictionary)
+        result = codes_on_host(self._code(dictionary))
         self.codes_ = result.codes
         self.objective_ = result.objective
         self.n_iter_ = result.n_iter
@@ -174,17 +188,34 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         With any of the last three, or such an X, or a ``dictionary`` of fewer samples, the fit goes by blocks. Labels
         and codes are those of a fit in memory, except that `RegularizedL0Graph` then goes by Jacobi sweeps.
         """
+        space = native_space(X)
         if self._goes_by_blocks(X, run_dir, client, memory_limit):
+            if self.device is not None or space is not None:
+                msg = f"device={self.device!r}: a fit by blocks runs on the host, pass device=None and a NumPy array"
+                raise ValueError(msg)
             return self._fit_by_blocks(X, run_dir=run_dir, client=client, memory_limit=memory_limit)
+        X = on_host(X) if space is not None else X
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
         check_n_clusters(self.n_clusters, X.shape[0])
         X = unit_rows(X) if self.normalize else check_data(X)
         with talking(self.verbose), timing() as seconds:
             self._fit_X = X
-            self.affinity_matrix_ = self._graph(Dictionary(X))
+            self.affinity_matrix_ = self._graph(self._prepared(X, space))
             self._cluster()
         self.stage_seconds_ = seconds
+        if space is not None:
+            self._go_native(space)
         return self
+
+    def _go_native(self, space: Space) -> None:
+        """Give what belongs to the caller's library to it."""
+        for name in NATIVE:
+            setattr(self, name, space.asarray(getattr(self, name)))
+
+    def _prepared(self, X: np.ndarray, space: Space | None) -> Any:
+        """Return X as what `_code` takes: a dictionary, or atoms on the device asked for, or that X came from."""
+        atoms = atoms_on(X, self.device, space) if self._has_device_codes else None
+        return Dictionary(X) if atoms is None else atoms
 
     def _goes_by_blocks(self, X: Any, *arguments: Any) -> bool:
         if self._coding is None:
@@ -260,7 +291,7 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             Fitted; this one stays as it is.
         """
         check_is_fitted(self)
-        check_n_clusters(n_clusters, len(self.labels_))
+        check_n_clusters(n_clusters, self.labels_.shape[0])
         other = copy(self)
         other.n_clusters = n_clusters
         with talking(self.verbose), timing() as seconds:
@@ -275,6 +306,8 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             else:
                 other._cluster()
         other.stage_seconds_ = seconds
+        if is_device_array(self.labels_):
+            other._go_native(space_of(self.labels_))
         return other
 
     def predict(self, X: Any) -> np.ndarray:
@@ -299,16 +332,21 @@ class SelfExpressiveClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             from ..scale.predict import predict
 
             return predict(self, X)
+        space = native_space(X)
+        X = on_host(X) if space is not None else X
         X = validate_data(self, X, dtype=self._fit_X.dtype, order="C", reset=False)
         X = unit_rows(X) if self.normalize else check_data(X, min_samples=1)
         with talking(self.verbose):
-            return self._predict(Dictionary(self._fit_X), X)
+            labels = self._predict(self._prepared(self._fit_X, space), X)
+        return labels if space is None else space.asarray(labels)
 
-    def _predict(self, dictionary: Dictionary, X: np.ndarray) -> np.ndarray:
+    def _predict(self, dictionary: Any, X: np.ndarray) -> np.ndarray:
         result = self._code(dictionary, X)
+        labels = on_host(getattr(self, "atom_labels_", self.labels_))
+        if isinstance(dictionary, Atoms):
+            return predict_on_device(dictionary, result.codes, labels, X)
         if result.outliers is not None:
             X = X - result.outliers.toarray()
-        labels = getattr(self, "atom_labels_", self.labels_)
         return predict_labels(result.codes, dictionary.X, labels, X, resolve_n_jobs(self.n_jobs))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -46,6 +46,7 @@ class L0Graph(SelfExpressiveClusterer):
     tol : float, default=1e-6
         Stop when the total objective changes by less than this.
     {common dictionary}
+    {common device}
     {common parameters}
 
     Attributes
@@ -79,6 +80,7 @@ class L0Graph(SelfExpressiveClusterer):
         max_iter: int = 100,
         tol: float = 1e-6,
         dictionary: int | Literal["all", "auto"] = "all",
+        device: str | None = None,
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -100,6 +102,7 @@ class L0Graph(SelfExpressiveClusterer):
             verbose=verbose,
         )
         self.dictionary = dictionary
+        self.device = device
         self.l0_penalty = l0_penalty
         self.l1_penalty = l1_penalty
         self.outliers = outliers

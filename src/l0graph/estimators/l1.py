@@ -35,6 +35,7 @@ class L1Graph(SelfExpressiveClusterer):
     tol : float, default=1e-10
         Certified duality gap of each code, relative to the sample's squared norm.
     {common dictionary}
+    {common device}
     {common parameters}
 
     Attributes
@@ -62,6 +63,7 @@ class L1Graph(SelfExpressiveClusterer):
         affine: bool = False,
         tol: float = 1e-10,
         dictionary: int | Literal["all", "auto"] = "all",
+        device: str | None = None,
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -83,6 +85,7 @@ class L1Graph(SelfExpressiveClusterer):
             verbose=verbose,
         )
         self.dictionary = dictionary
+        self.device = device
         self.l1_penalty = l1_penalty
         self.outliers = outliers
         self.outlier_penalty = outlier_penalty

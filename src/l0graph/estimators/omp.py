@@ -29,6 +29,7 @@ class OMPGraph(SelfExpressiveClusterer):
     tol : float, default=1e-6
         A code has fewer atoms if its residual is at most this share of the sample's norm before.
     {common dictionary}
+    {common device}
     {common parameters}
 
     Attributes
@@ -51,6 +52,7 @@ class OMPGraph(SelfExpressiveClusterer):
         n_nonzero: int = 3,
         tol: float = 1e-6,
         dictionary: int | Literal["all", "auto"] = "all",
+        device: str | None = None,
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -72,6 +74,7 @@ class OMPGraph(SelfExpressiveClusterer):
             verbose=verbose,
         )
         self.dictionary = dictionary
+        self.device = device
         self.n_nonzero = n_nonzero
         self.tol = tol
 

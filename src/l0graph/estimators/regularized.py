@@ -43,6 +43,7 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
         End a visit when the sample's objective changes by less than this.
     sweep_tol : float, default=1e-6
         Stop when a sweep over all samples changes the total objective by less than this.
+    {common device}
     {common parameters}
 
     Attributes
@@ -73,6 +74,7 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
         max_sweeps: int = 5,
         tol: float = 1e-6,
         sweep_tol: float = 1e-6,
+        device: str | None = None,
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
         min_fraction: float = 0.3,
@@ -102,6 +104,7 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
         self.max_sweeps = max_sweeps
         self.tol = tol
         self.sweep_tol = sweep_tol
+        self.device = device
 
     def _start(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
         """Return the codes that the sweeps start from."""

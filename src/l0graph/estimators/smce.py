@@ -51,6 +51,8 @@ class SMCE(SelfExpressiveClusterer):
 
     _symmetrize = "max"
 
+    _has_device_codes = False
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -85,6 +85,8 @@ class SpectralGraph(SelfExpressiveClusterer):
 
     _coding = None
 
+    _has_device_codes = False
+
     def __init__(
         self,
         n_clusters: int = 8,

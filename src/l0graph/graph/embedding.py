@@ -7,6 +7,10 @@ for eigenvalue 1 is known, sqrt(degrees); and eigenproblems are solved inside co
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
@@ -16,12 +20,16 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from .._progress import report
 from .._threads import one_blas_thread
 from .._validation import check_affinity, check_number
+from ..backends import is_device_array, to_scipy
+from ..backends.eigen import leading
+from ..backends.namespaces import space_of
 
 _DENSE = 600
 """Components up to this size are solved densely."""
 _RESIDUAL = 1e-8
 """Largest ||A v - lambda v|| that passes."""
 _Pairs = tuple[np.ndarray, np.ndarray]
+_Inside = Callable[[sp.csr_array, np.ndarray, int], _Pairs]
 
 
 def spectral_embedding(W: sp.csr_array, n_components: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +38,7 @@ def spectral_embedding(W: sp.csr_array, n_components: int) -> tuple[np.ndarray, 
     Parameters
     ----------
     W : sparse matrix of shape (n_samples, n_samples)
-        Symmetric and nonnegative.
+        Symmetric and nonnegative. Of torch or CuPy, the eigenproblems are solved on its device.
     n_components : int
         Number of eigenvectors, at most n_samples.
 
@@ -61,11 +69,20 @@ def spectral_embedding(W: sp.csr_array, n_components: int) -> tuple[np.ndarray, 
            [0.   , 0.707],
            [0.   , 0.707]])
     """
-    W = check_affinity(W)
+    if is_device_array(W):
+        space = space_of(W)
+        embedding, eigenvalues = _embed_by(W, n_components, partial(leading, space))
+        return space.asarray(embedding), space.asarray(eigenvalues)
+    return _embed_by(W, n_components, _inside)
+
+
+def _embed_by(W: Any, n_components: int, inside: _Inside) -> tuple[np.ndarray, np.ndarray]:
+    """As `spectral_embedding`, on the host but for the eigenproblems inside components."""
+    W = check_affinity(to_scipy(W) if is_device_array(W) else W)
     check_number(n_components, "n_components", at_least=1, at_most=W.shape[0], integer=True)
     dtype = W.dtype
     with one_blas_thread():  # the order of summation, and with it every bit, stays the same
-        embedding, eigenvalues = _embed(W.astype(np.float64), n_components)
+        embedding, eigenvalues = _embed(W.astype(np.float64), n_components, inside)
     return embedding.astype(dtype), eigenvalues.astype(dtype)
 
 
@@ -80,7 +97,7 @@ def component_labels(W: sp.csr_array) -> tuple[int, np.ndarray]:
     return count, rank[labels]
 
 
-def _embed(W: sp.csr_array, n_components: int) -> _Pairs:
+def _embed(W: sp.csr_array, n_components: int, inside: _Inside) -> _Pairs:
     n = W.shape[0]
     degrees = np.asarray(W.sum(axis=1)).ravel()
     root = np.sqrt(degrees)
@@ -102,7 +119,7 @@ def _embed(W: sp.csr_array, n_components: int) -> _Pairs:
             report("embedding", done, len(connected))
             k = min(missing, len(m) - 1)
             if k > 0:
-                values, vectors = _inside(A[m][:, m], root[m] / np.linalg.norm(root[m]), k)
+                values, vectors = inside(A[m][:, m], root[m] / np.linalg.norm(root[m]), k)
                 inner += [(float(values[i]), m, vectors[:, i]) for i in range(k)]
         # Stable: of equal eigenvalues the larger component's comes first.
         inner.sort(key=lambda piece: -piece[0])
