@@ -134,6 +134,7 @@ def test_every_parameter_arrives(stub: type[Stub], data: Path) -> None:
         "max_iter": (["--max-iter", "7"], 7),
         "tol": (["--tol", "1e-3"], 1e-3),
         "dictionary": (["--dictionary", "auto"], "auto"),
+        "device": (["--device", "cuda:1"], "cuda:1"),
         "normalize": (["--no-normalize"], False),
         "fragments": (["--fragments", "keep"], "keep"),
         "min_fraction": (["--min-fraction", "0.1"], 0.1),

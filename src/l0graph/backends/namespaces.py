@@ -243,7 +243,7 @@ def on_device(X: np.ndarray, device: str) -> Any:
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if place.type == "cuda" and not (place.index or 0) < count:
         msg = f"device={device!r} was asked for, but PyTorch finds {count} CUDA devices here: use device='cpu' or None"
-        raise RuntimeError(msg)
+        raise ValueError(msg)
     return torch.asarray(X, device=place)
 
 

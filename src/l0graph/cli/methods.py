@@ -79,6 +79,9 @@ PARAMETERS = {
         NumberOr("auto", "all", whole=True),
         "What samples are coded over: all others, or so many exemplars.",
     ),
+    "device": Parameter(
+        ("--device",), str, "Device that codes are made on by PyTorch, such as cuda; the processor, by Numba, if none."
+    ),
     "normalize": Parameter(("--normalize/--no-normalize",), bool, "Scale samples to unit norm."),
     "fragments": Parameter(
         ("--fragments",),
@@ -117,6 +120,7 @@ METHODS = {
             "max_iter": 100,
             "tol": 1e-6,
             "dictionary": "all",
+            "device": None,
             **_GRAPH,
         },
     ),
@@ -130,6 +134,7 @@ METHODS = {
             "affine": False,
             "tol": 1e-10,
             "dictionary": "all",
+            "device": None,
             **_GRAPH,
         },
     ),
@@ -146,11 +151,14 @@ METHODS = {
             "max_sweeps": 5,
             "tol": 1e-6,
             "sweep_tol": 1e-6,
+            "device": None,
             **_GRAPH,
         },
     ),
     "omp": Method(
-        "OMPGraph", "codes by orthogonal matching pursuit", {"n_nonzero": 3, "tol": 1e-6, "dictionary": "all", **_GRAPH}
+        "OMPGraph",
+        "codes by orthogonal matching pursuit",
+        {"n_nonzero": 3, "tol": 1e-6, "dictionary": "all", "device": None, **_GRAPH},
     ),
     "smce": Method(
         "SMCE",
