@@ -176,6 +176,8 @@ def test_diagnose_command(table: Path) -> None:
         (("diagnose", "--model", "M", "-k", 2), "fitted already"),
         (("diagnose", "--model", "T"), "not a model"),
         (("cluster", "T", "-k", 2, *_COLUMNS, "--image-size", "3x2"), "--report"),
+        (("cluster", "T", "-k", 2, *_COLUMNS, "--report", "r.html", "--dictionary", 10), "graph of all samples"),
+        (("diagnose", "T", "-k", 2, *_COLUMNS, "--dictionary", "auto"), "graph of all samples"),
         (("cluster", "T", "-k", 2, *_COLUMNS, "-o", "a.html", "--report", "a.html"), ""),
     ],
 )

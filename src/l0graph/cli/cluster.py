@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .config import config_option
-from .fitting import fit, number_option
+from .fitting import check_whole, fit, number_option
 from .inputs import input_options, read_input
 from .methods import MethodCommand, estimator_parameters, method_option, method_options
 from .outputs import STANDARD, check_outputs, echo_json
@@ -71,7 +71,9 @@ def cluster(file: str, n_clusters: int | str, method: str, output: str | None, *
     if output is None and not as_json and (quiet or not sys.stdout.isatty()):
         output = STANDARD
     _check(file, output, method, options)
-    if options["report"] is None and (options["image_size"] or options["column_major"]):
+    if options["report"]:
+        check_whole(options)
+    elif options["image_size"] or options["column_major"]:
         msg = "--image-size and --column-major say how samples look in a report: name one with --report"
         raise click.UsageError(msg)
     with warning_lines() as lines, progress_bar(not (quiet or options["verbose"])) as listener:

@@ -59,12 +59,20 @@ def fit(
         return estimator
 
 
+def check_whole(options: dict[str, Any]) -> None:
+    """Raise where the fit would have no graph of all samples, which diagnoses and reports speak of."""
+    if options["dictionary"] not in (None, "all"):
+        msg = f"--dictionary {options['dictionary']}: a fit over exemplars has no graph of all samples: leave it out"
+        raise click.UsageError(msg)
+
+
 def fitted(
     file: str | None, n_clusters: int | str | None, method: str, options: dict[str, Any]
 ) -> tuple[Any, Table | None]:
     """Return a fitted estimator and the table of its samples, None where a model comes without."""
     import l0graph
 
+    check_whole(options)
     if options["model"] is None:
         if file is None or n_clusters is None:
             msg = "a FILE of samples and -k, or a saved model by --model, are needed"
