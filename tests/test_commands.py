@@ -238,3 +238,15 @@ def test_ctrl_c(table: Path) -> None:
     assert "Traceback" not in said
     assert time.monotonic() - started < 30
     assert sorted(entry.name for entry in table.iterdir()) == ["a.csv", "big.npy"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_output_that_cannot_be_written(table: Path) -> None:
+    command = [sys.executable, "-m", "l0graph", "cluster", "a.csv", "-k", "2", "--drop-column", "kind", "-q"]
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "error: standard output: No space left on device: not all labels were written\n"
+    closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, check=False)
+    assert closed.returncode == 2
+    assert closed.stderr == "error: standard output is closed: name a file instead\n"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -27,6 +29,13 @@ def warning_lines() -> Iterator[list[str]]:
                 click.echo(f"warning: {line}", err=True)
 
 
+def _kernels_are_compiled() -> bool:
+    """Return whether a cache of compiled kernels is where Numba looks first; of what state it is, is not asked."""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    home = Path(folder) if folder else Path(__file__).parent.parent / "kernels"
+    return next(home.rglob("*.nbi"), None) is not None
+
+
 @contextmanager
 def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None] | None]:
     """Yield a listener that draws one bar per stage, or None where no person is watching."""
@@ -36,6 +45,8 @@ def progress_bar(shown: bool) -> Iterator[Callable[[str, int, int], None] | None
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+    if not _kernels_are_compiled():
+        click.echo("first run: the kernels are being compiled, which takes about a minute, once", err=True)
     columns = (
         TextColumn("{task.description:<12}"),
         BarColumn(),

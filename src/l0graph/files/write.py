@@ -77,6 +77,9 @@ def check_target(path: str, formats: tuple[str, ...] = LABEL_FORMATS, *, or_outp
         If it cannot.
     """
     if path == STANDARD_OUTPUT and or_output:
+        if sys.stdout is None:
+            msg = "standard output is closed: name a file instead"
+            raise FileError(msg)
         return
     target = Path(path)
     choice = f", ending in {' or '.join(formats)}" if formats else ""
@@ -123,8 +126,14 @@ def write_labels(path: str, labels: np.ndarray, *, ids: np.ndarray | None = None
     names = np.arange(len(labels)) if ids is None else ids
     header = ("sample" if ids is None else "id" if id_name == "label" else id_name, "label")
     if path == STANDARD_OUTPUT:
-        _write_table(sys.stdout, header, names, labels)
-        sys.stdout.flush()  # here, where a broken pipe can still be reported
+        try:
+            _write_table(sys.stdout, header, names, labels)
+            sys.stdout.flush()  # here, where a failure can still be reported
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            msg = f"standard output: {error.strerror or error}: not all labels were written"
+            raise FileError(msg) from error
         return
     ending = Path(path).suffix.lower()
     if ending == ".npy":
