@@ -18,6 +18,8 @@ KERNELS := $(shell cat src/l0graph/kernels/*.py | cksum | tr ' ' '-')
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba-cache/$(KERNELS)
 WARM := $(NUMBA_CACHE_DIR)/.warm
 
+TORCH := torch==2.13.0
+
 # Several processes of tests with one BLAS thread each; Numba keeps two, for the tests that compare one thread with two.
 TEST_THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
 PYTEST := $(TEST_THREADS) $(BIN)/python -m pytest -n auto --maxprocesses 4
@@ -28,10 +30,10 @@ PYTEST := $(TEST_THREADS) $(BIN)/python -m pytest -n auto --maxprocesses 4
 demo: $(VENV)/.installed-plots
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.installed-dev $(WARM)
+test: $(VENV)/.installed-dev $(VENV)/.torch $(WARM)
 	$(PYTEST)
 
-test-all: $(VENV)/.installed-dev $(WARM)
+test-all: $(VENV)/.installed-dev $(VENV)/.torch $(WARM)
 	$(PYTEST) -m "slow or not slow"
 
 lint: $(VENV)/.installed-dev
@@ -68,6 +70,14 @@ clean:
 # One environment for all; an extra is installed when a target first needs it, and again when pyproject.toml changes.
 $(VENV)/.installed-%: pyproject.toml $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+# PyTorch for the tests of arrays on devices, where it comes as a CPU build and not with gigabytes of CUDA; they skip without.
+$(VENV)/.torch: | $(VENV)/.installed-dev
+	@plan=$$($(BIN)/python -m pip install --disable-pip-version-check --quiet --dry-run --report - $(TORCH) 2>/dev/null) && \
+	  ! echo "$$plan" | grep -qE '"name": "(nvidia|cuda|triton)' && \
+	  $(BIN)/python -m pip install --disable-pip-version-check --quiet $(TORCH) || \
+	  echo "$(TORCH) is not to be had here without CUDA: tests of arrays on devices will skip"
 	@touch $@
 
 $(BIN)/python:

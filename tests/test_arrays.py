@@ -22,7 +22,9 @@ from l0graph import (
     to_scipy,
 )
 from l0graph.backends import on_device, operations
+from l0graph.codes import _arrays
 from l0graph.datasets import make_subspaces
+from l0graph.estimators.predict import predict_labels
 from methods import random_data, unit
 
 LIBRARIES = ["torch", "array_api_strict"]
@@ -117,11 +119,28 @@ def test_an_entry_at_the_threshold_stays(library):
 @pytest.mark.parametrize("name", ["coil20", "yaleb_32x32", "mnist"])
 @pytest.mark.parametrize("dtype", ATOL)
 @pytest.mark.slow
-def test_equals_numpy_on_real_data(torch, real_data, name, dtype):
-    X = unit(real_data(name)[0][: 2000 if name == "mnist" else None].astype(float)).astype(dtype)
+def test_equals_numpy_on_real_data(library, real_data, name, dtype):
+    X = unit(real_data(name)[0][: 2100 if name == "mnist" else None].astype(float)).astype(dtype)
+    X, X_new, atol = X[:-100], X[-100:], ATOL[dtype]
+    arrays, new_arrays = library.asarray(X), library.asarray(X_new)
     init = l1_codes(X)
-    assert_same(init, l1_codes(torch.asarray(X)), ATOL[dtype])
-    assert_same(l0_codes(X, init=init), l0_codes(torch.asarray(X), init=init), ATOL[dtype])
+    assert_same(init, l1_codes(arrays), atol)
+    expected = l0_codes(X, init=init)
+    assert_same(expected, l0_codes(arrays, init=init), atol)
+    assert_same(omp_codes(X), omp_codes(arrays), atol)
+    assert_same(regularized_l0_codes(X, init=init.codes), regularized_l0_codes(arrays, init=init.codes), atol)
+    labels = np.arange(len(X)) * 10 // len(X)
+    codes = l0_codes(X, X_new=X_new)
+    ours = l0_codes(arrays, X_new=new_arrays).codes
+    predicted = np.asarray(_arrays.predict_labels(ours, arrays, labels, new_arrays))
+    np.testing.assert_array_equal(predicted, predict_labels(codes.codes, X, labels, X_new, 1))
+    W = affinity(expected.codes.astype(float))
+    embedding, eigenvalues = spectral_embedding(W, 10)
+    on_device, values = spectral_embedding(library.asarray(W.toarray()), 10)
+    np.testing.assert_allclose(np.asarray(values), eigenvalues, atol=1e-8)
+    gaps = np.abs(np.diff(eigenvalues)) > 1e-4
+    alone = np.append(True, gaps) & np.append(gaps, False)  # of close eigenvalues the vectors are arbitrary
+    np.testing.assert_allclose(np.asarray(on_device)[:, alone], embedding[:, alone], atol=1e-5)
 
 
 def test_codes_stay_where_the_data_are(torch):
@@ -142,12 +161,21 @@ def test_the_number_of_operations_does_not_depend_on_the_number_of_samples(torch
     assert numbers[0] == numbers[1] == numbers[2]
 
 
-def test_small_blocks_give_the_same(torch, monkeypatch):
+@pytest.mark.parametrize("rule", [{"l0_penalty": 0.5}, {"l0_penalty": 1e-3, "lipschitz": 0.5, "max_iter": 20}])
+def test_small_blocks_give_the_same(torch, monkeypatch, rule):
     X = with_twins(60, 12, "float64")
-    expected = l0_codes(torch.asarray(X), l0_penalty=1e-3, lipschitz=0.5, max_iter=10)
+    expected = l0_codes(X, **rule)
     monkeypatch.setattr("l0graph.backends.namespaces._BUDGET", 200_000)
-    result = l0_codes(torch.asarray(X), l0_penalty=1e-3, lipschitz=0.5, max_iter=10)
-    np.testing.assert_allclose(to_scipy(result.codes).toarray(), to_scipy(expected.codes).toarray(), atol=1e-10)
+    assert_same(expected, l0_codes(torch.asarray(X), **rule), 1e-8)
+
+
+def test_rows_part_where_too_many_atoms_enter_for_the_memory(torch, monkeypatch):
+    X = random_data(100, 30)
+    rule = {"init": sp.csr_array((100, 100)), "l0_penalty": 1e-4, "lipschitz": "global", "max_iter": 8}
+    expected = l0_codes(X, **rule)
+    assert np.diff(expected.codes.indptr).max() > 50
+    monkeypatch.setattr("l0graph.backends.namespaces._BUDGET", 2**20)
+    assert_same(expected, l0_codes(torch.asarray(X), **rule), 1e-8)
 
 
 def test_errors_are_clear(torch):
@@ -229,6 +257,7 @@ import numpy as np
 from sklearn import config_context
 from l0graph import L0Graph, SMCE
 from l0graph.datasets import make_subspaces
+from l0graph.estimators.predict import predict_labels
 library = __import__(sys.argv[1])
 X, _ = make_subspaces(20, n_subspaces=3, dim=2, ambient_dim=9, noise=0.02, random_state=0)
 for estimator in (L0Graph(n_clusters=3, random_state=0), SMCE(n_clusters=3, random_state=0)):

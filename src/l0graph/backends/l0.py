@@ -8,10 +8,11 @@ whenever theirs is not.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from .dictionary import Atoms
-from .l1 import compressed
+from .l1 import compressed, problem_bytes
 from .namespaces import Space, block
 
 
@@ -53,6 +54,12 @@ class _Rows:
         A = xp.astype(self.atoms.space.rows(self.atoms.X, members), self.x.dtype)
         self.G = A @ xp.permute_dims(A, (0, 2, 1))
         self.b = (A @ self.x[:, :, None])[:, :, 0]
+
+    def taken(self, at: Any) -> _Rows:
+        """Return some of the rows, as they stand."""
+        xp = self.atoms.space.xp
+        parts = (self.x, self.own, self.members, self.z, self.L)
+        return _Rows(self.atoms, *(xp.take(part, at, axis=0) for part in parts))
 
     def measure(self, penalty: float) -> tuple[Any, Any]:
         """Compute q; return the squared residuals and the objectives."""
@@ -118,15 +125,18 @@ def l0_block(
     return parts
 
 
-def _open(rows: _Rows, penalty: float, reach: float, tau: float | None, n_steps: int) -> tuple[Any, Any, Any]:
-    """Iterate rows into which atoms may enter; return members, codes and objectives per step.
+def _open(
+    rows: _Rows, penalty: float, reach: float, tau: float | None, n_steps: int, first: int = 0
+) -> tuple[Any, Any, Any]:
+    """Iterate rows into which atoms may enter, from step ``first``; return members, codes and objectives per step.
 
-    With ``tau``, a row takes a larger constant where its own does not majorise.
+    With ``tau``, a row takes a larger constant where its own does not majorise. Where too many atoms enter for all
+    rows to fit into memory, each half of them goes on by itself.
     """
     atoms = rows.atoms
     space, xp = atoms.space, atoms.space.xp
     objectives = []
-    for t in range(n_steps + 1):
+    for t in range(first, n_steps + 1):
         rr, objective = rows.measure(penalty)
         objectives.append(objective)
         if t == n_steps:
@@ -139,6 +149,18 @@ def _open(rows: _Rows, penalty: float, reach: float, tau: float | None, n_steps:
         if items.shape[1] == 0:
             rows.step(penalty)
             continue
+        n_rows, width = rows.members.shape[0], rows.members.shape[1] + items.shape[1]
+        if n_rows > 1 and n_rows * problem_bytes(atoms, width) > space.budget:
+            ends = (0, n_rows // 2, n_rows)
+            halves = [
+                _open(rows.taken(space.arange(n_rows)[a:b]), penalty, reach, tau, n_steps, t)
+                for a, b in itertools.pairwise(ends)
+            ]
+            width = max(z.shape[1] for _, z, _ in halves)
+            pairs = [compressed(atoms, members, z, width) for members, z, _ in halves]
+            members, z = (xp.concat([pair[i] for pair in pairs]) for i in range(2))
+            before = [xp.stack(objectives[:-1], axis=1)] if len(objectives) > 1 else []
+            return members, z, xp.concat([*before, xp.concat([table for _, _, table in halves])], axis=1)
         if tau is not None:
             used = xp.where(rows.z != 0, rows.members, atoms.n)
             A = xp.astype(space.rows(atoms.X, xp.concat([used, items], axis=1)), rows.x.dtype)
