@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from l0graph.cli import main
-from l0graph.datasets import DataVersionWarning, make_subspaces
-from l0graph.experiments import methods, plans
+from l0graph.datasets import DataVersionWarning, load, make_subspaces
+from l0graph.experiments import methods, plans, reproduce
 from l0graph.experiments.code_cache import cached_codes
 from l0graph.experiments.figures import draw, save
 from l0graph.experiments.methods import METHODS, Method
@@ -123,6 +123,22 @@ def test_finished_runs_are_skipped(
     np.savez(tmp_path / "ionosphere.npz", X=X, y=y)
     rows_of(runs, tmp_path, tmp_path)
     assert len(counted) == 8
+
+
+def test_finished_runs_alone(tmp_path: Path, data: Path) -> None:
+    (comparison,) = QUICK["regularized"]
+    first, *others = comparison.runs()
+    rows_of([first], tmp_path, data)
+    before = (tmp_path / NAME).read_bytes()
+    with open_store(tmp_path), pytest.warns(DataVersionWarning):  # in use by another
+        done = reproduce(["regularized"], tmp_path, data_dir=data, quick=True, only_finished=True)
+    assert done.results.n_open == len(others) == 1
+    assert (tmp_path / NAME).read_bytes() == before
+    text = (tmp_path / "reproduce.md").read_text()
+    assert "1 runs are not done yet" in text
+    assert "| Heart | AC |" in text
+    with pytest.warns(DataVersionWarning), pytest.raises(FileNotFoundError, match="no finished runs"):
+        reproduce(["regularized"], tmp_path / "none", data_dir=data, quick=True, only_finished=True)
 
 
 def test_missing_sets_leave_the_others(tmp_path: Path, data: Path, counted: list[str]) -> None:
@@ -377,7 +393,7 @@ def test_list_of_data_sets(tmp_path: Path, data: Path, monkeypatch: pytest.Monke
 def test_draws_are_of_the_same_size_and_seeded(tmp_path: Path, data: Path) -> None:
     def samples(draw: int) -> Samples:
         with pytest.warns(DataVersionWarning):
-            return Samples(Problem("heart", None, draw, 20), data)
+            return Samples(Problem("heart", None, draw, 20), load("heart", data))
 
     first, again, other = samples(0), samples(0), samples(1)
     assert np.bincount(first.y).tolist() == [20, 20]

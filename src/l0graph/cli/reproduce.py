@@ -48,9 +48,17 @@ TARGETS = (
 )
 @click.option("--page", type=click.Path(dir_okay=False), help="Where to write the page.  [default: reproduce.md there]")
 @click.option("-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")
+@click.option("--finished", is_flag=True, help="Run nothing: show what is there already, or so far.")
 @click.option("-q", "--quiet", is_flag=True, help="Tables only.")
 def reproduce(
-    targets: tuple[str, ...], quick: bool, data_dir: str | None, output: str, page: str | None, jobs: int, quiet: bool
+    targets: tuple[str, ...],
+    quick: bool,
+    data_dir: str | None,
+    output: str,
+    page: str | None,
+    jobs: int,
+    finished: bool,
+    quiet: bool,
 ) -> None:
     """Reproduce tables and figures of the paper, beside what it prints.
 
@@ -75,6 +83,7 @@ def reproduce(
             data_dir=data_dir,
             quick=quick,
             n_jobs=jobs,
+            only_finished=finished,
             report=report,
         )
     _show(done)
@@ -139,7 +148,7 @@ def _show_comparison(console: Any, comparison: Any, results: Any) -> None:
         table.add_column(column.title, justify="right")
     for row in dict.fromkeys(key[0] for key in found):
         for metric in METRICS:
-            cells = [_cell(found[row, metric, column]) for column in columns]
+            cells = [_cell(found.get((row, metric, column))) for column in columns]
             table.add_row(Text(row.title) if metric == METRICS[0] else "", metric, *cells)
         table.add_section()
     console.print(table)
@@ -150,9 +159,11 @@ def _show_comparison(console: Any, comparison: Any, results: Any) -> None:
     )
 
 
-def _cell(cell: Cell) -> Any:
+def _cell(cell: Cell | None) -> Any:
     from rich.text import Text
 
+    if cell is None:
+        return Text("")
     if cell.difference is None:
         return Text(f"{cell.ours:.4f}")
     style = ("magenta" if cell.far else "green") if cell.reached else "red" if cell.far else "yellow"

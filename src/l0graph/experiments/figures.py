@@ -120,7 +120,13 @@ def _logarithmic(ax: Axes, values: list[float]) -> None:
     from matplotlib.ticker import NullFormatter, NullLocator
 
     ax.set_xscale("log")
-    ax.set_xticks(values, [f"{value:g}" for value in values], fontsize=8, rotation=0)
+    apart = math.log(values[-1] / values[0]) / 14
+    labels, last = [], -math.inf
+    for value in values:
+        shown = math.log(value) - last >= apart
+        labels.append(f"{value:g}" if shown else "")
+        last = math.log(value) if shown else last
+    ax.set_xticks(values, labels)
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_minor_formatter(NullFormatter())
 

@@ -25,6 +25,8 @@ def page(plan: dict[str, list[Part]], results: Results, figures: str, *, quick: 
     parts = ["# The paper's tables and figures, reproduced", notes["intro"]]
     if quick:
         parts.append("**A quick look (`--quick`): a small part of every target, not comparable as a whole.**")
+    if results.n_open:
+        parts.append(f"**{results.n_open} runs are not done yet: their cells are empty.**")
     parts += [_summary(plan, results), _machines(results), notes["protocol"]]
     headed = set()
     for target, members in plan.items():
@@ -93,6 +95,8 @@ def part_text(part: Part, results: Results, figures: str) -> str:
     if isinstance(part, Comparison):
         return _comparison(part, results)
     if isinstance(part, Sweep):
+        if any(results.get(part.point(value)) is None for value in part.values):
+            return ""  # nothing was drawn
         return f"![{part.title}: accuracy and mutual information]({figures}/{part.name}.svg)"
     if isinstance(part, Timing):
         return _timing(part, results)
@@ -147,8 +151,11 @@ def _choices(
         for metric in METRICS:
             line = [row.title, metric]
             for column in columns:
-                values = ", ".join(f"{value:g}" for value in chosen[row.key, column].values())
                 key = (row.key, metric, column)
+                if key not in best:
+                    line += ["", "", ""]
+                    continue
+                values = ", ".join(f"{value:g}" for value in chosen[row.key, column].values())
                 line += [values, f"{best[key].ours:.4f}", f"{fixed[key].ours:.4f}"]
             lines.append(line)
     return _table(head, lines)
@@ -158,10 +165,12 @@ def _lines(found: list[Cell], columns: list[Column]) -> Iterable[list[str]]:
     by = {(cell.row.key, cell.metric, cell.column): cell for cell in found}
     for row in dict.fromkeys(cell.row for cell in found):
         for metric in METRICS:
-            yield [row.title, metric, *(_cell(by[row.key, metric, column]) for column in columns)]
+            yield [row.title, metric, *(_cell(by.get((row.key, metric, column))) for column in columns)]
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
     ours = f"{cell.ours:.4f}"
     if cell.paper is None:
         return ours
@@ -171,6 +180,8 @@ def _cell(cell: Cell) -> str:
 def _summary(plan: dict[str, list[Part]], results: Results) -> str:
     tables = [part for members in plan.values() for part in members if isinstance(part, Comparison)]
     cells = [cell for table in tables if table.table != "regularized" for cell in cells_of(table, results)]
+    # Rows that have no name of their own, as "c = 8", get that of their table.
+    titles = {row: f"{table.title} " if row.key.isdigit() else "" for table in tables for row in table.rows}
     lines = []
     for plain, name in ((False, "with the library's defaults"), (True, "plain, as the paper has it")):
         ours = [cell for cell in cells if cell.column.method == "l0" and cell.column.plain == plain and cell.paper]
@@ -180,7 +191,8 @@ def _summary(plan: dict[str, list[Part]], results: Results) -> str:
             text += f" reached within {NEAR:g} or exceeded"
             if missed:
                 text += "; not: " + ", ".join(
-                    f"{cell.row.title} {cell.metric} ({cell.ours:.4f} for {cell.paper:.4f})" for cell in missed
+                    f"{titles[cell.row]}{cell.row.title} {cell.metric} ({cell.ours:.4f} for {cell.paper:.4f})"
+                    for cell in missed
                 )
             lines.append(f"- {text}.")
     others = [cell for cell in cells if cell.column.method != "l0" and cell.paper is not None]

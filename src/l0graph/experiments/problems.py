@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from ..codes.working_set import Dictionary
-from ..datasets import load
 from ..graph.neighbors import unit_rows
 
 
@@ -37,8 +36,7 @@ class Problem:
 class Samples:
     """A problem with its samples at hand."""
 
-    def __init__(self, problem: Problem, data_dir: str | os.PathLike[str] | None) -> None:
-        loaded = load(problem.data, data_dir)
+    def __init__(self, problem: Problem, loaded: Bunch) -> None:
         self.version = loaded.version
         self.problem = problem
         chosen = np.arange(len(loaded.target))

@@ -31,17 +31,22 @@ def reproduce(
     data_dir: str | os.PathLike[str] | None = None,
     quick: bool = False,
     n_jobs: int = -1,
+    only_finished: bool = False,
     report: Report = lambda done, total, what: None,
 ) -> Reproduction:
     """Do the runs of some targets that the folder does not have yet, and write what they show.
+
+    With ``only_finished`` nothing is run, and what is not there yet is left out.
 
     The page goes to ``page_path``, "reproduce.md" in the folder by default, figures into "figures" beside it, or into a
     folder named like the page where that has another place; cells.csv and the runs themselves stay in the folder.
     """
     plan = {target: (QUICK if quick else TARGETS)[target] for target in targets}
-    results = run_all(runs_of(plan), folder, data_dir=data_dir, n_jobs=n_jobs, report=report)
+    results = run_all(
+        runs_of(plan), folder, data_dir=data_dir, n_jobs=n_jobs, only_finished=only_finished, report=report
+    )
     if not results.rows:
-        raise DataNotFoundError(" ".join(results.missing.values()))
+        raise DataNotFoundError(" ".join(results.missing.values()) or f"{folder}: no finished runs of these targets")
     target_page = folder / "reproduce.md" if page_path is None else page_path
     figures = folder / "figures" if page_path is None else page_path.with_suffix("")
     written = [target_page, folder / "cells.csv"]

@@ -7,18 +7,21 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from sklearn.utils import Bunch
+
 from .._progress import timing
-from ..datasets import DataNotFoundError
+from ..datasets import DataNotFoundError, load
 from .machine import forget_peak, machine, peak_mib, versions
 from .methods import METHODS, Context
 from .plans import Run
 from .problems import Problem, Samples
-from .store import Row, open_store
+from .store import Row, Store, open_store, read_rows
 
 Report = Callable[[int, int, str], None]
 """Called as ``report(done, total, what comes next)``."""
@@ -31,6 +34,8 @@ class Results:
         self._rows: dict[str, Row] = {}
         self.missing: dict[str, str] = {}
         """Data sets that were not found, and where to get them."""
+        self.n_open = 0
+        """Runs that were not done."""
         self.data_versions: dict[str, str] = {}
 
     def add(self, run: Run, row: Row) -> None:
@@ -53,30 +58,43 @@ def run_all(
     *,
     data_dir: str | os.PathLike[str] | None = None,
     n_jobs: int = -1,
+    only_finished: bool = False,
     report: Report = lambda done, total, what: None,
 ) -> Results:
-    """Do the runs that the folder does not have yet, problem by problem; return the rows of all."""
+    """Do the runs that the folder does not have yet, problem by problem; return the rows of all.
+
+    With ``only_finished`` nothing is run, and the folder may be in use by another process.
+    """
     by_problem: dict[Problem, dict[str, Run]] = {}
     for run in runs:
         by_problem.setdefault(run.problem, {})[_text(run)] = run
     total = sum(map(len, by_problem.values()))
     results, done = Results(), 0
-    with open_store(folder) as store:
+    name, loaded = "", Bunch()  # the last set that was loaded: problems of one set follow each other
+    opened: AbstractContextManager[Store] = open_store(folder)
+    if only_finished:
+        opened = nullcontext(Store(None, read_rows(folder)))
+    with opened as store:
         for problem, wanted in by_problem.items():
             report(done, total, str(problem))
             try:
-                samples = Samples(problem, data_dir)
+                if problem.data != name:
+                    name, loaded = problem.data, load(problem.data, data_dir)
             except DataNotFoundError as error:
                 results.missing[problem.data] = str(error)
                 done += len(wanted)
                 continue
+            samples = Samples(problem, loaded)
             results.data_versions[problem.data] = samples.version or "not one of the known versions"
             for run in wanted.values():
                 key = _key(run, samples)
-                if key not in store.rows:
+                if key not in store.rows and not only_finished:
                     report(done, total, str(run))
                     store.add(_done(run, key, samples, Context(run.seed, n_jobs, folder)))
-                results.add(run, store.rows[key])
+                if key in store.rows:
+                    results.add(run, store.rows[key])
+                else:
+                    results.n_open += 1
                 done += 1
             del samples
             gc.collect()

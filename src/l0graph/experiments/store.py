@@ -29,14 +29,17 @@ def read_rows(folder: Path) -> dict[str, Row]:
 
 
 class Store:
-    """The results of one folder, open for appending."""
+    """The results of one folder, open for appending; without a file for reading alone."""
 
-    def __init__(self, file: IO[bytes], rows: dict[str, Row]) -> None:
+    def __init__(self, file: IO[bytes] | None, rows: dict[str, Row]) -> None:
         self._file = file
         self.rows = rows
 
     def add(self, row: Row) -> None:
         """Append a row: it is there as a whole, or not at all."""
+        if self._file is None:
+            msg = "these results were opened for reading alone"
+            raise ValueError(msg)
         line = json.dumps(row, sort_keys=True, allow_nan=False).encode() + b"\n"
         self._file.write(line)
         self._file.flush()
