@@ -149,7 +149,7 @@ def _choices(
     lines = []
     for row in dict.fromkeys(row for row, _, _ in choices):
         for metric in METRICS:
-            line = [row.title, metric]
+            line = [_unbroken(row.title), metric]
             for column in columns:
                 key = (row.key, metric, column)
                 if key not in best:
@@ -165,7 +165,7 @@ def _lines(found: list[Cell], columns: list[Column]) -> Iterable[list[str]]:
     by = {(cell.row.key, cell.metric, cell.column): cell for cell in found}
     for row in dict.fromkeys(cell.row for cell in found):
         for metric in METRICS:
-            yield [row.title, metric, *(_cell(by.get((row.key, metric, column))) for column in columns)]
+            yield [_unbroken(row.title), metric, *(_cell(by.get((row.key, metric, column))) for column in columns)]
 
 
 def _cell(cell: Cell | None) -> str:
@@ -254,6 +254,11 @@ def _spreading(spreading: Spreading, results: Results) -> str:
         f"Error in percent on the samples without labels, mean and standard deviation of {spreading.draws} draws.\n\n"
         + _table(head, rows)
     )
+
+
+def _unbroken(title: str) -> str:
+    """Return "c = 8" so that no line ends inside."""
+    return title.replace(" = ", "\u00a0=\u00a0")
 
 
 def _escaped(text: str) -> str:
