@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,9 +23,12 @@ from l0graph import (
     to_scipy,
 )
 from l0graph.backends import on_device, operations
+from l0graph.backends.namespaces import space_of
+from l0graph.backends.regularized import Rule, _Visit
 from l0graph.codes import _arrays
 from l0graph.datasets import make_subspaces
 from l0graph.estimators.predict import predict_labels
+from l0graph.kernels.regularized import scalar_step
 from methods import random_data, unit
 
 LIBRARIES = ["torch", "array_api_strict"]
@@ -225,6 +229,26 @@ def test_regularized_l0_codes(library, rule):
     codes = expected.codes
     new = regularized_l0_codes(library.asarray(X), X_new=library.asarray(X_new), codes=codes, **rule)
     assert_same(regularized_l0_codes(X, X_new=X_new, codes=codes, **rule), new, 1e-8)
+
+
+@pytest.mark.parametrize("v", np.arange(-2, 2.5, 0.5))
+def test_ties_of_a_regularised_step_go_the_same_way(library, v):
+    rng = np.random.default_rng(0)
+    values = rng.integers(-2, 3, (4, 200)).astype(float)  # of four neighbours, in 200 coordinates
+    weights = np.array([1, 1, 2, 1])
+    everyone = np.vstack([np.zeros(200), values])
+    votes = np.array([[weights[values[:, c] == u].sum() for c, u in enumerate(row)] for row in everyone])
+    state = object.__new__(_Visit)
+    asarray = library.asarray
+    state.atoms = SimpleNamespace(space=space_of(asarray(values)))
+    state.rule = Rule(gamma=1.0, lipschitz=2.0, tau=1.1, raise_where_needed=False, max_iter=1, tol=0.0)
+    state.z, state.L = asarray(np.zeros((1, 200))), asarray(np.array([2.0]))
+    state.values, state.votes = asarray(everyone[None]), asarray(votes[None].astype(float))
+    ours = np.asarray(state.stepped(asarray(np.full((1, 200), v))))[0]
+    for c in range(200):
+        distinct = np.array([0.0, *sorted(set(values[:, c]) - {0.0})])
+        counts = np.array([weights[values[:, c] == u].sum() for u in distinct])
+        assert ours[c] == scalar_step(v, 2.0, 1.0, distinct, counts)[0]
 
 
 @pytest.mark.parametrize("dense", [True, False])
