@@ -24,7 +24,8 @@ class CodeResult:
     ----------
     codes : csr_array of shape (n_rows, n_samples)
         Row i is the code of sample ``rows[i]`` (of sample i where no rows were chosen). The entry of the
-        sample itself is zero.
+        sample itself is zero. Where the samples were an array of torch or CuPy, a sparse matrix of that library on
+        the same device, and ``gap`` an array there; see `to_scipy`.
     objective : ndarray
         Total objective over the coded rows, per iteration, from the starting point on.
     n_iter : int
