@@ -271,10 +271,8 @@ def regularized_l0_codes(
     check_number(max_sweeps, "max_sweeps", at_least=0, integer=True)
     check_number(tol, "tol", at_least=0)
     check_number(sweep_tol, "sweep_tol", at_least=0)
-    if (X_new is None) != (codes is None):
-        msg = "X_new and codes belong together: codes are those of X, to which the codes of X_new are drawn"
-        raise ValueError(msg)
     if _arrays.takes(X):
+        _check_belong_together(X_new, codes)
         return _arrays.regularized_l0_codes(
             X,
             {"init": init, "l1_penalty": l1_penalty, "rows": None, "X_new": X_new},
@@ -291,6 +289,7 @@ def regularized_l0_codes(
     dictionary = dictionary_of(X)
     n_samples = dictionary.n_samples
     targets = targets_of(dictionary, None, X_new)
+    _check_belong_together(X_new, codes)
     n_threads = resolve_n_jobs(n_jobs)
     if codes is not None:
         codes = clean(check_codes(codes, (n_samples, n_samples)), np.arange(n_samples))
@@ -353,6 +352,12 @@ def visit_all(
     terms = problem.terms()
     problem.visit(problem.first + np.arange(len(targets)), rule)
     return pool.codes(problem.first, dictionary.n_samples, np.dtype(np.float64)), *terms
+
+
+def _check_belong_together(X_new: object, codes: object) -> None:
+    if (X_new is None) != (codes is None):
+        msg = "X_new and codes belong together: codes are those of X, to which the codes of X_new are drawn"
+        raise ValueError(msg)
 
 
 def _code_new(
