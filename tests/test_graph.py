@@ -75,6 +75,19 @@ def test_embedding_sees_repeated_eigenvalues_inside_a_component():
     check_embedding(sp.csr_array(W), 20)
 
 
+@pytest.mark.parametrize("ring", [False, True])
+def test_embedding_of_a_long_chain(ring):
+    # Eigenvalues so close together that Lanczos on the affinity would take tens of thousands of steps.
+    n, k = 20_000, 6
+    start = np.arange(n if ring else n - 1)
+    W = sp.coo_array((np.ones(len(start)), (start, (start + 1) % n)), shape=(n, n))
+    shuffled = np.random.default_rng(0).permutation(n)
+    embedding, values = spectral_embedding(sp.csr_array((W + W.T).tocsr()[shuffled][:, shuffled]), k)
+    angles = 2 * np.pi * (np.arange(1, k + 1) // 2) / n if ring else np.pi * np.arange(k) / (n - 1)
+    np.testing.assert_allclose(values, np.cos(angles), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(embedding.T @ embedding, np.eye(k), rtol=0, atol=1e-10)
+
+
 def test_embedding_with_more_components_than_vectors_takes_the_largest():
     W = graph_of([5, 9, 3, 7])
     E, values = spectral_embedding(W, 2)

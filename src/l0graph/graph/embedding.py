@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from .._progress import report
 from .._threads import one_blas_thread
@@ -28,8 +28,13 @@ _DENSE = 600
 """Components up to this size are solved densely."""
 _RESIDUAL = 1e-8
 """Largest ||A v - lambda v|| that passes."""
+_BAND_WORK = 1e9
+"""Most multiplications that factoring a band may take; more, and the graph is no chain."""
+_SHIFT = 1e-8
+"""Distance of the shift from 1, past all eigenvalues."""
 _Pairs = tuple[np.ndarray, np.ndarray]
 _Inside = Callable[[sp.csr_array, np.ndarray, int], _Pairs]
+_Solver = Callable[[np.ndarray], np.ndarray]
 
 
 def spectral_embedding(W: sp.csr_array, n_components: int) -> tuple[np.ndarray, np.ndarray]:
@@ -139,10 +144,11 @@ def _inside(A: sp.csr_array, known: np.ndarray, k: int) -> _Pairs:
         dense = A.toarray() - 3 * np.outer(known, known)
         values, vectors = scipy.linalg.eigh(dense, subset_by_index=[s - k, s - 1])
         return values[::-1], vectors[:, ::-1]
-    values, vectors = _lanczos(A, known[:, None], k, seed=0)
+    solve = _banded_solver(A)
+    values, vectors = _lanczos(A, known[:, None], k, seed=0, solve=solve)
     # Lanczos finds one vector of a repeated eigenvalue: look for what it missed until nothing above the last is left.
     for attempt in range(1, 2 * k + 2):
-        more, vector = _lanczos(A, np.column_stack([known, vectors]), 1, seed=attempt)
+        more, vector = _lanczos(A, np.column_stack([known, vectors]), 1, seed=attempt, solve=solve)
         if more[0] <= values[-1] + _RESIDUAL:
             return values, vectors
         order = np.argsort(-np.append(values, more), kind="stable")[:k]
@@ -152,13 +158,45 @@ def _inside(A: sp.csr_array, known: np.ndarray, k: int) -> _Pairs:
     raise RuntimeError(msg)
 
 
-def _lanczos(A: sp.csr_array, known: np.ndarray, k: int, seed: int) -> _Pairs:
-    """Return the k leading eigenpairs of A outside the span of its eigenvectors ``known``, residuals checked."""
+def _banded_solver(A: sp.csr_array) -> _Solver | None:
+    """Return the solver of (shift I - A) x = b where the samples line up so that A is a narrow band, or None.
+
+    Long chains and rings have eigenvalues too close together for Lanczos on A, and hardly any fill in their factor.
+    Where the band is wide the graph is well connected, its factor fills in, and Lanczos on A does well.
+    """
     s = A.shape[0]
+    order = reverse_cuthill_mckee(sp.csr_matrix(A), symmetric_mode=True)
+    place = np.empty(s, dtype=np.int64)
+    place[order] = np.arange(s)
+    rows = np.repeat(np.arange(s), np.diff(A.indptr))
+    width = int(np.abs(place[rows] - place[A.indices]).max(initial=0))
+    if width * width * s > _BAND_WORK:
+        return None
+    shifted = sp.csc_matrix((1 + _SHIFT) * sp.eye_array(s) - A[order][:, order])
+    # Positive definite: no pivoting, so nothing leaves the band.
+    factor = splu(shifted, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+
+    def solve(v: np.ndarray) -> np.ndarray:
+        return factor.solve(v[order])[place]
+
+    return solve
+
+
+def _lanczos(A: sp.csr_array, known: np.ndarray, k: int, seed: int, solve: _Solver | None) -> _Pairs:
+    """Return the k leading eigenpairs of A outside the span of its eigenvectors ``known``, residuals checked.
+
+    With ``solve``, which applies (shift I - A)^-1, by that.
+    """
+    s = A.shape[0]
+
+    def without_known(v: np.ndarray) -> np.ndarray:
+        return v - known @ (known.T @ v)
 
     def deflated(v: np.ndarray) -> np.ndarray:
         v = v.ravel()
-        return A @ v - known @ (3 * (known.T @ v))
+        if solve is None:
+            return A @ v - known @ (3 * (known.T @ v))
+        return without_known(solve(without_known(v)))
 
     start = np.random.RandomState(seed).standard_normal(s)
     operator = LinearOperator((s, s), matvec=deflated, dtype=np.float64)
@@ -171,6 +209,8 @@ def _lanczos(A: sp.csr_array, known: np.ndarray, k: int, seed: int) -> _Pairs:
         except ArpackNoConvergence:
             values = vectors = np.empty(0)
         else:
+            if solve is not None:
+                values = 1 + _SHIFT - 1 / values
             if np.linalg.norm(A @ vectors - vectors * values, axis=0).max() <= _RESIDUAL:
                 break
         if n_basis >= min(s, 1000):
