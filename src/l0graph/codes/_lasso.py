@@ -7,7 +7,7 @@ thread.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,10 +15,10 @@ import numpy as np
 from ..kernels.affine import affine_finish, affine_round
 from ..kernels.lasso import lasso_finish, lasso_round
 from ..kernels.screen import largest_entries
-from .working_set import Block, Dictionary, Targets
+from .working_set import Block, Dictionary, Scan, Targets
 
 # None of these leaves a trace in the codes.
-N_ITEMS = (32, 256)
+N_ITEMS = (24, 128)
 """Fewest and most atoms that a scan hands to a working set."""
 N_OUTLIERS = 64
 """Features that it hands on as outliers."""
@@ -31,7 +31,7 @@ FLOOR = 0.5
 class Pool:
     """The rows under way: a block that is refilled as rows finish, so that products stay of full size."""
 
-    _NAMES = ("positions", "members", "coefs", "n_members", "residuals", "rounds", "shifts")
+    _NAMES = ("positions", "members", "coefs", "n_members", "residuals", "exact", "rounds", "shifts")
 
     def __init__(self, targets: Targets, positions: np.ndarray) -> None:
         """Take up the targets at ``positions``, at zero."""
@@ -42,6 +42,8 @@ class Pool:
         self.coefs = np.zeros((n, N_ITEMS[0]))
         self.n_members = np.zeros(n, dtype=np.int64)
         self.residuals = targets.values[positions].astype(np.float64)
+        self.exact = np.ones(n, dtype=bool)
+        """Whether the residual is that of the minimiser over the members."""
         self.rounds = np.zeros(n, dtype=np.int64)
         self.shifts = np.zeros(n)
 
@@ -97,7 +99,7 @@ class Lasso:
     @cached_property
     def n_items(self) -> int:
         """Atoms that a scan hands on: more where the next scan is dear."""
-        return int(np.clip(self.dictionary.X.size >> 15, *N_ITEMS))
+        return int(np.clip(self.dictionary.X.size >> 17, *N_ITEMS))
 
     def start(self, pool: Pool) -> None:
         """Bring fresh rows near their minimisers, by what the sketch shows."""
@@ -108,16 +110,16 @@ class Lasso:
             items, counts = self.dictionary.largest_of_sketch(
                 sketch, Block(pool.own, pool.residuals), pool.members, pool.n_members, self.n_items
             )
-            self.grow(pool, items, counts)
+            self._round(pool, items, counts, exactly=False)
 
-    def scan(self, pool: Pool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return for each row the atoms that violate its condition most or nearly, their number, and if any does."""
+    def scan(self, pool: Pool) -> Scan:
+        """Return for each row the atoms that violate its condition most or nearly."""
         bounds = np.full(len(pool), self.penalty / 2 * (1 + self.tol / 2))
-        items, counts, violated = self.dictionary.largest(
+        scan = self.dictionary.largest(
             Block(pool.own, pool.residuals), bounds, FLOOR * bounds, pool.members, pool.n_members, self.n_items
         )
         if self.outlier_penalty < np.inf:
-            items = np.pad(items, ((0, 0), (0, N_OUTLIERS)))
+            items = np.pad(scan.items, ((0, 0), (0, N_OUTLIERS)))
             largest_entries(
                 pool.residuals,
                 self.outlier_penalty / 2 * (1 + self.tol / 2),
@@ -125,19 +127,29 @@ class Lasso:
                 pool.members,
                 pool.n_members,
                 items,
-                counts,
-                violated,
+                scan.counts,
+                scan.violated,
             )
-        return items, counts, violated
+            # Nothing is known of the features that were not handed on, but that they do not violate.
+            scan = replace(scan, items=items, cutoffs=np.full(len(pool), np.inf))
+        return scan
 
-    def grow(self, pool: Pool, items: np.ndarray, counts: np.ndarray) -> None:
-        """Let those items into the rows' working sets that violate, and minimise over them."""
+    def grow(self, pool: Pool, scan: Scan) -> np.ndarray:
+        """Let what violates into the rows' working sets, minimise over them, and return which rows are done.
+
+        A row is, without another scan, if no atom that was not handed on can have come to violate while its residual
+        moved.
+        """
+        moved = self._round(pool, scan.items, scan.counts, exactly=True)
+        return scan.cutoffs + moved * self.dictionary.max_norm <= self.penalty / 2
+
+    def _round(self, pool: Pool, items: np.ndarray, counts: np.ndarray, *, exactly: bool) -> np.ndarray:
         pool.make_room(items.shape[1])
+        moved = np.empty(len(pool))
         lasso_round(
             self.dictionary.X,
             self.dictionary.unit,
-            self.dictionary.weights,
-            self.dictionary.max_norm,
+            self.dictionary.norms,
             pool.values,
             self.penalty / 2,
             self.outlier_penalty / 2,
@@ -146,8 +158,12 @@ class Lasso:
             pool.n_members,
             items,
             counts,
+            exactly,
             pool.residuals,
+            moved,
         )
+        pool.exact[:] = exactly
+        return moved
 
     def finish(self, pool: Pool, slack: float) -> tuple[np.ndarray, np.ndarray]:
         """Finish the coefficients from the supports alone; return objectives and certified gaps.
@@ -181,7 +197,7 @@ class AffineLasso:
     def start(self, pool: Pool) -> None:
         """Nothing to do: without members a row has no multiplier to compare correlations with."""
 
-    def scan(self, pool: Pool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def scan(self, pool: Pool) -> Scan:
         """As `Lasso.scan`, violators only; a row without members takes the atoms most like it."""
         bounds = np.where(pool.n_members == 0, -1.0, self.penalty / 2 * (1 + self.tol / 2))
         return self.dictionary.largest(
@@ -194,9 +210,9 @@ class AffineLasso:
             shifts=pool.shifts,
         )
 
-    def grow(self, pool: Pool, items: np.ndarray, counts: np.ndarray) -> None:
-        """As `Lasso.grow`."""
-        pool.make_room(items.shape[1])
+    def grow(self, pool: Pool, scan: Scan) -> np.ndarray:
+        """As `Lasso.grow`; only a scan can tell that a row is done."""
+        pool.make_room(scan.items.shape[1])
         affine_round(
             self.dictionary.X,
             pool.values,
@@ -204,11 +220,12 @@ class AffineLasso:
             pool.members,
             pool.coefs,
             pool.n_members,
-            items,
-            counts,
+            scan.items,
+            scan.counts,
             pool.residuals,
             pool.shifts,
         )
+        return np.zeros(len(pool), dtype=bool)
 
     def finish(self, pool: Pool, slack: float) -> tuple[np.ndarray, np.ndarray]:
         """As `Lasso.finish`."""

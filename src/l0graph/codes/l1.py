@@ -168,17 +168,21 @@ class _Run:
         """Code targets, ``size`` at a time, until there are none."""
         pool = Pool(self._targets, self._take(size))
         self._lasso.start(pool)
+        slack = self._lasso.tol / 2
         while len(pool):
-            items, counts, violated = self._lasso.scan(pool)
+            scan = self._lasso.scan(pool)
             pool.rounds += 1
-            stopped = violated & (pool.rounds > self._max_iter)
-            self._finish(pool.selected(~violated), self._lasso.tol / 2)
+            done = pool.exact & ~scan.violated
+            stopped = ~done & (pool.rounds > self._max_iter)
+            self._finish(pool.selected(done), slack)
             # Rows stopped by max_iter have no screened bound: an infinite slack leaves them the trivial dual point 0.
             self._finish(pool.selected(stopped), np.inf)
-            going = violated & ~stopped
+            going = ~done & ~stopped
             pool.keep(going)
             if len(pool):
-                self._lasso.grow(pool, items[going], counts[going])
+                done = self._lasso.grow(pool, scan.selected(going))
+                self._finish(pool.selected(done), slack)
+                pool.keep(~done)
             fresh = Pool(self._targets, self._take(size - len(pool)))
             if len(fresh):
                 self._lasso.start(fresh)

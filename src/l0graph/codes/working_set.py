@@ -19,6 +19,8 @@ from .._threads import block_size, one_blas_thread
 from .._validation import check_data, check_rows
 from ..kernels import screen
 
+_TINY = 1e-37
+"""What a float32 weight may be off by where it has no digits left."""
 # None of these leaves a trace in a result.
 _ROWS = 512
 """Most rows of a block."""
@@ -152,11 +154,10 @@ class Dictionary:
         n_items: int,
         *,
         shifts: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> Scan:
         """Return for each row the ``n_items`` atoms of largest correlation over its floor, and which rows violate.
 
-        ``(items, counts, violated)``: the items in no particular order, their number, and whether any atom's exact
-        correlation is above the row's bound. With ``shifts``, correlations less the row's shift are compared, and of
+        With ``shifts``, correlations less the row's shift are compared, and of
         atoms equal up to sign both count. The row's members are passed over, and so are all but one of equal atoms.
         """
         norms = row_norms(block.residuals)
@@ -180,7 +181,9 @@ class Dictionary:
                 n_members,
                 *state.arrays,
             )
-        return state.items, state.counts, state.violated
+        cutoffs = np.where(state.counts == n_items, state.keys[:, 0], floors)
+        cutoffs += (self.product_error + _TINY) * norms * self.max_norm
+        return Scan(state.items, state.counts, state.violated, cutoffs)
 
     def largest_of_sketch(
         self, sketch: Sketch, block: Block, members: np.ndarray, n_members: np.ndarray, n_items: int
@@ -274,6 +277,24 @@ class Dictionary:
         order = np.argsort(rows, kind="stable")  # tiles come in ascending order
         offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(norms)))])
         return offsets, items[order], values[order]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The atoms that correlate most with each row of a block."""
+
+    items: np.ndarray
+    """(rows, capacity), in no particular order."""
+    counts: np.ndarray
+    """How many they are."""
+    violated: np.ndarray
+    """Whether any atom's exact correlation is above the row's bound."""
+    cutoffs: np.ndarray
+    """No atom that is neither an item nor a member correlates more than that."""
+
+    def selected(self, chosen: np.ndarray) -> Scan:
+        """Return that of some of the rows."""
+        return Scan(self.items[chosen], self.counts[chosen], self.violated[chosen], self.cutoffs[chosen])
 
 
 class _Heaps:

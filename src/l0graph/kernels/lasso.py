@@ -32,12 +32,15 @@ def _soft(value, h):
         return value - h
     if value < -h:
         return value + h
-    return 0.0
+    return value - value
 
 
 @njit(cache=True, nogil=True)
-def _descend(G, b, h, z, q, max_sweeps, tol):
-    """Cyclic coordinate descent in place, until no coordinate moves by ``tol`` of its h; keeps q = b - G z."""
+def _descend(G, h, z, q, max_sweeps, tol):
+    """Cyclic coordinate descent in place, until no coordinate moves by ``tol`` of its h; keeps q = b - G z.
+
+    G may be larger than z.
+    """
     k = z.shape[0]
     for _ in range(max_sweeps):
         largest = 0.0
@@ -53,7 +56,6 @@ def _descend(G, b, h, z, q, max_sweeps, tol):
                 largest = max(largest, abs(delta) * g / h[j])
         if largest <= tol:
             return
-    return
 
 
 @njit(cache=True, nogil=True)
@@ -182,58 +184,46 @@ def _polish(G, b, h, z, q):
 def _minimise(G, b, h, z):
     """Minimise over z in place, from z: descent to find the support, the active set to finish it."""
     q = b - np.dot(G, z)
-    _descend(G, b, h, z, q, _SWEEPS, 1e-3)
+    _descend(G, h, z, q, _SWEEPS, 1e-3)
     if not _polish(G, b, h, z, q):
         # Rounding at nearly dependent members; descent converges all the same, slowly.
         q = b - np.dot(G, z)
-        _descend(G, b, h, z, q, _FALLBACK_SWEEPS, _ROUNDING)
+        _descend(G, h, z, q, _FALLBACK_SWEEPS, _ROUNDING)
 
 
 @njit(cache=True, nogil=True)
-def _gather_unit(unit, weights, max_norm, items, h, h_outlier, B, sizes):
-    """OUT ``B``: the items' atoms, of norm one in float32; ``sizes``: their norms over their h."""
-    n = unit.shape[0]
-    for i in range(items.shape[0]):
-        j = items[i]
+def _norm_and_price(norms, j, h, h_outlier):
+    """Norm of atom j, and h of its coefficient."""
+    if j < norms.shape[0]:
+        return norms[j], h
+    return 1.0, h_outlier
+
+
+@njit(cache=True, nogil=True)
+def _gather_unit(unit, ids, U):
+    """OUT ``U``: the atoms of norm one in float32."""
+    n, d = unit.shape
+    for i in range(ids.shape[0]):
+        j = ids[i]
         if j < n:
-            B[i] = unit[j]
-            sizes[i] = weights[j] * max_norm / h
+            for t in range(d):
+                U[i, t] = unit[j, t]
         else:
-            B[i] = 0.0
-            B[i, j - n] = 1.0
-            sizes[i] = 1.0 / h_outlier
+            U[i] = np.float32(0.0)
+            U[i, j - n] = np.float32(1.0)
 
 
 @njit(cache=True, nogil=True)
-def _worst(X, items, B, sizes, h, h_outlier, residual, unit_residual, candidates, chosen, keys):
-    """Choose the candidates that violate their condition most; return how many.
+def _worst(ratios, chosen, keys):
+    """Choose the positions of the largest ratios above 1, in rising order; return how many there are.
 
-    IN/OUT ``candidates``: per item whether it may be chosen, which those chosen lose. OUT ``chosen`` (capacity,).
+    OUT ``chosen``, ``keys`` (capacity,).
     """
-    norm = np.sqrt(np.dot(residual, residual))
-    if norm == 0.0:
-        return 0
-    for t in range(residual.shape[0]):
-        unit_residual[t] = residual[t] / norm
-    cosines = np.dot(B, unit_residual)
     count = 0
-    for i in range(B.shape[0]):
-        if not candidates[i]:
+    for i in range(ratios.shape[0]):
+        ratio = ratios[i]
+        if ratio <= 1.0:
             continue
-        ratio = abs(cosines[i]) * sizes[i] * norm
-        if ratio < 1.0 - _NEAR:
-            continue
-        if ratio < 1.0 + _NEAR:  # too close for float32
-            j = items[i]
-            if j < X.shape[0]:
-                correlation = 0.0
-                for t in range(residual.shape[0]):
-                    correlation += X[j, t] * residual[t]
-                ratio = abs(correlation) / h
-            else:
-                ratio = abs(residual[j - X.shape[0]]) / h_outlier
-            if ratio <= 1.0 + _ROUNDING:
-                continue
         if count < chosen.shape[0]:
             position = count
             count += 1
@@ -247,24 +237,20 @@ def _worst(X, items, B, sizes, h, h_outlier, residual, unit_residual, candidates
             position -= 1
         keys[position] = ratio
         chosen[position] = i
-    for i in range(count):
-        candidates[chosen[i]] = False
+    for i in range(1, count):
+        moving = chosen[i]
+        position = i
+        while position > 0 and chosen[position - 1] > moving:
+            chosen[position] = chosen[position - 1]
+            position -= 1
+        chosen[position] = moving
     return count
 
 
 @njit(cache=True, nogil=True)
-def _enter(X, x, j, price, ids, A, G, b, h, z, size):
-    """Put atom j into the working set as member number ``size``, at zero."""
-    ids[size] = j
-    h[size] = price
-    z[size] = 0.0
-    if j < X.shape[0]:
-        for t in range(x.shape[0]):
-            A[size, t] = X[j, t]
-    else:
-        A[size] = 0.0
-        A[size, j - X.shape[0]] = 1.0
-    b[size] = np.dot(A[size], x)
+def _swap_rows(U, i, j):
+    for t in range(U.shape[1]):
+        U[i, t], U[j, t] = U[j, t], U[i, t]
 
 
 @njit(cache=True, nogil=True)
@@ -278,84 +264,200 @@ def _extend_gram(A, G, first, size):
 
 
 @njit(cache=True, nogil=True)
-def _round_of_row(
-    X, unit, weights, max_norm, x, h, h_outlier, members, coefs, k, items, residual, A, G, B, unit_residual
-):
-    """As `lasso_round` for one row; return the size of its support. A, G, B and ``unit_residual`` are room to work."""
-    n, m = X.shape[0], items.shape[0]
-    capacity = k + m
-    ids = np.empty(capacity, dtype=np.int64)
-    z = np.empty(capacity)
-    b = np.empty(capacity)
-    prices = np.empty(capacity)
-    size = 0
-    for i in range(k):
-        _enter(X, x, members[i], h if members[i] < n else h_outlier, ids, A, G, b, prices, z, size)
-        z[size] = coefs[i]
-        size += 1
-    _extend_gram(A, G, 0, size)
-    sizes = np.empty(m)
-    _gather_unit(unit, weights, max_norm, items, h, h_outlier, B[:m], sizes)
-    candidates = np.ones(m, dtype=np.bool_)
+def _grow(ids, U, G, prices, target, y, n_inside, residual):
+    """Let those atoms in that violate, the worst first, and minimise over them; all roughly, in float32.
+
+    The atoms have norm one and the target too; the first ``n_inside`` are in. IN/OUT: the atoms' order (``ids``, ``U``
+    and ``prices``; those that are in come first), ``y`` and ``residual``. Returns how many are in.
+    """
+    total = ids.shape[0]
     chosen = np.empty(_ENTER, dtype=np.int64)
     keys = np.empty(_ENTER)
-    exact = True  # whether the residual is that of the minimiser over the working set
+    q = np.empty(total, dtype=np.float32)
+    ratios = np.empty(total)
+    size = n_inside
+    _extend_gram(U, G, 0, size)
+    q[:size] = np.dot(U[:size], residual)
+    refined = False
     while True:
-        count = _worst(X, items, B[:m], sizes, h, h_outlier, residual, unit_residual, candidates, chosen, keys)
-        if count == 0 and exact:
-            break
+        correlations = np.dot(U[size:total], residual)
+        for c in range(total - size):
+            ratios[c] = abs(correlations[c]) / (prices[size + c] * np.float32(1.0 + _NEAR))
+        count = _worst(ratios[: total - size], chosen, keys)
+        if count == 0 and refined:
+            return size
+        # In rising order no swap displaces an atom that is still to enter.
         for i in range(count):
-            j = items[chosen[i]]
-            _enter(X, x, j, h if j < n else h_outlier, ids, A, G, b, prices, z, size + i)
-        _extend_gram(A, G, size, size + count)
+            position, place = size + chosen[i], size + i
+            q[place] = correlations[position - size]
+            if position != place:
+                correlations[position - size] = correlations[place - size]
+                ids[position], ids[place] = ids[place], ids[position]
+                prices[position], prices[place] = prices[place], prices[position]
+                _swap_rows(U, position, place)
+            y[place] = np.float32(0.0)
+        _extend_gram(U, G, size, size + count)
         size += count
-        # On the way descent is enough; the minimiser only once nobody wants to enter any more.
-        exact = count == 0
-        H = np.ascontiguousarray(G[:size, :size])
-        if exact:
-            _minimise(H, b[:size], prices[:size], z[:size])
-        else:
-            q = b[:size] - np.dot(H, z[:size])
-            _descend(H, b[:size], prices[:size], z[:size], q, _ROUGH_SWEEPS, 1e-2)
-        residual_of(x, A, z[:size], residual)
+        # On the way a few sweeps are enough; float32's best only once nobody wants to enter any more.
+        refined = count == 0
+        _descend(G, prices, y[:size], q, _SWEEPS if refined else _ROUGH_SWEEPS, 1e-4 if refined else 1e-2)
+        residual[:] = target
+        for i in range(size):
+            if y[i] != np.float32(0.0):
+                for t in range(residual.shape[0]):
+                    residual[t] -= y[i] * U[i, t]
+
+
+@njit(cache=True, nogil=True)
+def _settle(X, norms, x, h, h_outlier, ids, U, prices, z, inside, A, G, residual):
+    """Minimise exactly over the atoms that are ``inside``, letting in those of ``ids`` that violate.
+
+    IN ``z``: coefficients to start from, zero but for those inside. IN/OUT ``z`` and ``inside``, which only grows.
+    OUT ``residual``. ``prices`` are those of atoms of norm one and a target of norm one.
+    """
+    total, n, d = ids.shape[0], X.shape[0], x.shape[0]
+    members = np.empty(total, dtype=np.int64)
+    b = np.empty(total)
+    hs = np.empty(total)
+    size = 0
+    entering = np.empty(total, dtype=np.int64)
+    n_entering = 0
+    for c in range(total):
+        if inside[c]:
+            entering[n_entering] = c
+            n_entering += 1
+    keys = np.empty(_ENTER)
+    ratios = np.empty(total)
+    w = np.empty(total)
+    norm = np.sqrt(np.dot(x, x))
+    unit_residual = np.empty(d, dtype=np.float32)
+    while True:
+        first = size
+        for c in entering[:n_entering]:
+            j = ids[c]
+            members[size] = c
+            hs[size] = _norm_and_price(norms, j, h, h_outlier)[1]
+            if j < n:
+                for t in range(d):
+                    A[size, t] = X[j, t]
+            else:
+                A[size] = 0.0
+                A[size, j - n] = 1.0
+            b[size] = np.dot(A[size], x)
+            size += 1
+        _extend_gram(A, G, first, size)
+        for i in range(size):
+            w[i] = z[members[i]]
+        _minimise(np.ascontiguousarray(G[:size, :size]), b[:size], hs[:size], w[:size])
+        for i in range(size):
+            z[members[i]] = w[i]
+        residual_of(x, A, w[:size], residual)
+        left = np.sqrt(np.dot(residual, residual))
+        if left == 0.0:
+            return
+        for t in range(d):
+            unit_residual[t] = residual[t] / left
+        cosines = np.dot(U[:total], unit_residual)
+        for c in range(total):
+            ratios[c] = abs(cosines[c]) * (left / norm) / prices[c]
+            if inside[c] or ratios[c] < 1.0 - _NEAR:
+                ratios[c] = 0.0
+            elif ratios[c] < 1.0 + _NEAR:  # too close for float32
+                j = ids[c]
+                if j < n:
+                    correlation = 0.0
+                    for t in range(d):
+                        correlation += X[j, t] * residual[t]
+                    ratios[c] = abs(correlation) / (h * (1.0 + _ROUNDING))
+                else:
+                    ratios[c] = abs(residual[j - n]) / (h_outlier * (1.0 + _ROUNDING))
+        n_entering = _worst(ratios, entering[:_ENTER], keys)
+        if n_entering == 0:
+            return
+        for c in entering[:n_entering]:
+            inside[c] = True
+
+
+@njit(cache=True, nogil=True)
+def _round_of_row(X, unit, norms, x, h, h_outlier, members, coefs, k, items, exactly, residual, U, G32, A, G):
+    """As `lasso_round` for one row; return the size of its support and how far its residual has moved.
+
+    U, G32, A and G are room to work.
+    """
+    d = x.shape[0]
+    norm = np.sqrt(np.dot(x, x))
+    if norm == 0.0:
+        return 0, 0.0
+    before = residual.copy()
+    total = k + items.shape[0]
+    ids = np.empty(total, dtype=np.int64)
+    prices = np.empty(total, dtype=np.float32)
+    y = np.zeros(total, dtype=np.float32)
+    for c in range(total):
+        ids[c] = members[c] if c < k else items[c - k]
+        size, price = _norm_and_price(norms, ids[c], h, h_outlier)
+        prices[c] = min(price / (size * norm), 1e30) if size > 0.0 else 1e30
+        if c < k:
+            y[c] = coefs[c] * size / norm
+    _gather_unit(unit, ids, U)
+    target = np.empty(d, dtype=np.float32)
+    rough = np.empty(d, dtype=np.float32)
+    for t in range(d):
+        target[t] = x[t] / norm
+        rough[t] = residual[t] / norm
+    n_inside = _grow(ids, U, G32, prices, target, y, k, rough)
+    z = np.zeros(total)
+    inside = np.zeros(total, dtype=np.bool_)
+    for c in range(n_inside):
+        if y[c] != np.float32(0.0):
+            z[c] = y[c] * norm / _norm_and_price(norms, ids[c], h, h_outlier)[0]
+            inside[c] = True
+    if exactly:
+        _settle(X, norms, x, h, h_outlier, ids, U, prices, z, inside, A, G, residual)
+    else:
+        for t in range(d):
+            residual[t] = rough[t] * norm
     # The support, sorted.
     k = 0
-    for i in range(size):
-        if z[i] == 0.0:
+    for c in range(total):
+        if z[c] == 0.0:
             continue
         position = k
-        while position > 0 and members[position - 1] > ids[i]:
+        while position > 0 and members[position - 1] > ids[c]:
             members[position] = members[position - 1]
             coefs[position] = coefs[position - 1]
             position -= 1
-        members[position] = ids[i]
-        coefs[position] = z[i]
+        members[position] = ids[c]
+        coefs[position] = z[c]
         k += 1
-    return k
+    moved = 0.0
+    for t in range(d):
+        moved += (before[t] - residual[t]) ** 2
+    return k, np.sqrt(moved)
 
 
 @njit(cache=True, nogil=True)
 def lasso_round(
-    X, unit, weights, max_norm, targets, h, h_outlier, members, coefs, n_members, items, n_items, residuals
+    X, unit, norms, targets, h, h_outlier, members, coefs, n_members, items, n_items, exactly, residuals, moved
 ):
     """Minimise over each row's members and what of its items violates, until none of them does; keep the support.
 
+    Growth is rough and in float32; with ``exactly`` the minimiser is then found in float64.
     IN/OUT ``members``, ``coefs`` (rows, capacity; members sorted), ``n_members`` and ``residuals`` (rows, d), which
-    are those of ``coefs``. The capacity is enough for members and items together.
+    are those of ``coefs``, or nearly so. OUT ``moved`` (rows,): the norm of the residual's change. The
+    capacity is enough for members and items together.
     """
     d = X.shape[1]
-    m = items.shape[1]
-    capacity = members.shape[1]
+    capacity = int(n_members.max()) + items.shape[1] if n_members.shape[0] else 0
+    U = np.empty((capacity, d), dtype=np.float32)
+    G32 = np.empty((capacity, capacity), dtype=np.float32)
     A = np.empty((capacity, d))
     G = np.empty((capacity, capacity))
-    B = np.empty((m, d), dtype=np.float32)
-    unit_residual = np.empty(d, dtype=np.float32)
     for b in range(targets.shape[0]):
-        n_members[b] = _round_of_row(
+        n_members[b], moved[b] = _round_of_row(
             X,
             unit,
-            weights,
-            max_norm,
+            norms,
             as_float64(targets[b]),
             h,
             h_outlier,
@@ -363,11 +465,12 @@ def lasso_round(
             coefs[b],
             n_members[b],
             items[b, : n_items[b]],
+            exactly,
             residuals[b],
+            U,
+            G32,
             A,
             G,
-            B,
-            unit_residual,
         )
 
 

@@ -20,6 +20,7 @@ _RUN = 32
 _MARGIN = np.float32(1e-6)
 # What a weight may be off by where float32 has no digits left.
 _TINY = 1e-37
+_BISECTIONS = 12
 
 
 @njit(cache=True, nogil=True)
@@ -117,6 +118,24 @@ def _push(key, item, keys, items, count):
 
 
 @njit(cache=True, nogil=True)
+def _reached_by(cosines, weights, shift, least):
+    """Return a value that ``least`` of |cosine weight - shift| reach, and as few more as bisection finds; or 0."""
+    low, high = np.float32(0.0), np.float32(1.0)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / np.float32(2.0)
+        reached = 0
+        for i in range(cosines.shape[0]):
+            reached += abs(cosines[i] * weights[i] - shift) >= middle
+        if reached >= least:
+            low = middle
+            if reached <= 1.25 * least:
+                break
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
 def _largest_of_row(
     cosines,
     first,
@@ -209,27 +228,39 @@ def largest(
     ``violated`` tells, exactly, of those whether any is above the row's bound. IN/OUT: ``items`` and ``keys`` (rows,
     capacity), heaps; ``counts`` and ``violated`` (rows,).
     """
+    n, capacity = cosines.shape[1], items.shape[1]
     for b in range(cosines.shape[0]):
-        counts[b], violated[b] = _largest_of_row(
-            cosines[b],
-            first,
-            weights,
-            units[b],
-            bounds[b],
-            floors[b],
-            shifts[b],
-            error,
-            X,
-            residuals[b],
-            own[b],
-            group_first,
-            group_rank,
-            members[b, : n_members[b]],
-            items[b],
-            keys[b],
-            counts[b],
-            violated[b],
-        )
+        floor = floors[b]
+        if counts[b] == 0 and n >= 8 * capacity and units[b] > 0.0:
+            # An empty heap would take in most of what comes first, only to throw it out again.
+            least = capacity + n_members[b] + 1
+            shift = np.float32(shifts[b] / units[b])
+            floor = max(floor, _reached_by(cosines[b], weights[first : first + n], shift, least) * units[b])
+        while True:
+            count, has_violator = _largest_of_row(
+                cosines[b],
+                first,
+                weights,
+                units[b],
+                bounds[b],
+                floor,
+                shifts[b],
+                error,
+                X,
+                residuals[b],
+                own[b],
+                group_first,
+                group_rank,
+                members[b, : n_members[b]],
+                items[b],
+                keys[b],
+                counts[b],
+                violated[b],
+            )
+            if floor == floors[b] or count == capacity:
+                break
+            floor = floors[b]  # so much of it was not allowed that there is room for less
+        counts[b], violated[b] = count, has_violator
 
 
 @njit(cache=True, nogil=True)
