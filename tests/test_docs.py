@@ -1,0 +1,63 @@
+"""The documentation says what the library does: all public names are in it, and what it shows runs."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import l0graph
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PUBLIC = (
+    "l0graph",
+    *(f"l0graph.{name}" for name in ("datasets", "experiments", "files", "metrics", "plots", "report", "scale")),
+)
+
+
+def listed():
+    """Return the names in the reference, by module."""
+    names, module = {}, None
+    for line in (DOCS / "api.md").read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = found[1]
+        elif found := re.match(r"   (\w+)$", line):
+            names.setdefault(module, []).append(found[1])
+    return names
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_has_all_public_names_once(module):
+    public = set(importlib.import_module(module).__all__) - {name.split(".")[-1] for name in PUBLIC}
+    assert sorted(listed()[module]) == sorted(public)
+
+
+def test_the_modules_of_the_reference_are_all_there_are():
+    assert {f"l0graph.{name}" for name in l0graph._MODULES} <= set(PUBLIC) == set(listed())
+
+
+def blocks(page):
+    """Return the Python blocks of a page."""
+    return re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_getting_started_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    mpl = pytest.importorskip("matplotlib")
+    mpl.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    found = blocks("getting-started.md")
+    assert len(found) >= 3
+    namespace = {}
+    for block in found:
+        exec(block, namespace)
+    assert set(namespace["labels"]) == set(range(10))
+    assert (tmp_path / "affinity.png").is_file()
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS.glob("*.md"))])
+def test_links_between_files_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if "://" not in target and not target.startswith("gallery/"):
+            assert ((ROOT / page).parent / target).exists(), target
