@@ -3,7 +3,7 @@ A path over the penalty
 =======================
 
 ``l0_penalty`` matters more than any other parameter. ``l0_path`` codes at many values, each started from the one
-before, which costs little more than one fit; and what happens along it says where to stop, without labels too.
+before, in half the time of as many fits; and what happens along it says where to stop, without labels too.
 """
 
 import warnings

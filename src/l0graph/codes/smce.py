@@ -57,7 +57,7 @@ def smce_codes(
     Per sample i with neighbours j at distance d_j, directions :math:`u_j = (x_j - x_i) / d_j` and relative distances
     :math:`q_j = d_j / \sum_t d_t`,
 
-    .. math:: \min_c \tfrac12 \Big\|\sum_j c_j u_j\Big\|_2^2 + \mathrm{penalty} \sum_j q_j |c_j|
+    .. math:: \min_c \tfrac12 \left\|\sum_j c_j u_j\right\|_2^2 + \mathrm{penalty} \sum_j q_j |c_j|
         \quad \text{s.t.} \quad \sum_j c_j = 1
 
     The code has :math:`c_j / d_j`, scaled to absolute sum one: the largest entries up to 95% of that sum.
