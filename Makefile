@@ -43,7 +43,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-dev .venv-peers/.installed
 	$(BIN)/python benchmarks/run.py
 
 bench-gpu: $(VENV)/.installed-gpu
@@ -65,11 +65,17 @@ docs: $(VENV)/.installed-docs
 	@echo "docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) out docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers out docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # One environment for all; an extra is installed when a target first needs it, and again when pyproject.toml changes.
 $(VENV)/.installed-%: pyproject.toml $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+# What others offer, in an environment of its own.
+.venv-peers/.installed: benchmarks/peers.txt $(BIN)/python
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers.txt
 	@touch $@
 
 # PyTorch for the tests of arrays on devices, where it comes as a CPU build and not with gigabytes of CUDA; they skip without.

@@ -24,16 +24,17 @@ def folder():
     return Path(os.environ.get("L0GRAPH_DATA", ROOT.parent / "shared" / "data"))
 
 
-def load(name, normalize=True):
+def load(name, normalize=True, dtype=np.float64):
     """Return (X with unit rows, or as it is; y; where it comes from)."""
     path = folder() / f"{name}.npz"
     if path.is_file():
         with np.load(path, allow_pickle=False) as archive:
-            X, y = archive["X"].astype(np.float64), archive["y"]
+            X, y = archive["X"].astype(dtype), archive["y"]
         source = name
     else:
         k, dim, n, d = STAND_INS[name]
         X, y = make_subspaces(n, n_subspaces=k, dim=dim, ambient_dim=d, noise=0.02, random_state=0)
+        X = X.astype(dtype)
         source = f"subspaces of the size of {name}"
     if not normalize:
         return X, y, source

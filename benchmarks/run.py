@@ -17,11 +17,18 @@ from rich.console import Console
 from rich.table import Table
 
 import methods
+import speed
 import stages
 from data import ROOT
 from l0graph import warmup
 
 SECTIONS = {
+    "l1": speed.l1,
+    "products": speed.products,
+    "threads": speed.threads,
+    "fits": speed.fits,
+    "growth": speed.growth,
+    "first-use": speed.first_use,
     "l0-stage": stages.l0_stage,
     "embedding": stages.embedding,
     "memory": stages.memory,
