@@ -4,7 +4,9 @@ import importlib
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import l0graph
 
@@ -52,6 +54,13 @@ def test_getting_started_runs_from_top_to_bottom(tmp_path, monkeypatch):
         exec(block, namespace)
     assert set(namespace["labels"]) == set(range(10))
     assert (tmp_path / "affinity.png").is_file()
+
+
+def test_the_answer_for_those_who_have_an_affinity_runs():
+    W = sp.csr_array(np.kron(np.eye(10), np.ones((5, 5))))
+    namespace = {"W": W}
+    exec(blocks("faq.md")[0], namespace)
+    assert len(set(namespace["result"].labels)) == 10
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS.glob("*.md"))])

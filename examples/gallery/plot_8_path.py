@@ -18,15 +18,18 @@ from l0graph.plots import plot_path
 
 X, y = load_digits(return_X_y=True)
 model = L0Graph(10, random_state=0, n_jobs=-1)
-path = l0_path(model, X, np.geomspace(0.05, 2, 10))
+path = l0_path(model, X, np.geomspace(0.05, 8, 12))
 
 # %%
-# Nonzeros fall, components come: where components take off, the graph begins to fall apart.
+# Nonzeros fall, components come: where components take off, the graph begins to fall apart. (The codes along a path are
+# not those of separate fits: each starts from the codes before it, where a fit starts from the l1 codes, and there are
+# many local minima.)
 
 plot_path(path)
 
 # %%
-# With labels, which one usually does not have: the accuracy has a plateau, since fragments are attached afterwards.
+# With labels, which one usually does not have: accuracy holds where the graph falls apart, since fragments are
+# attached.
 
 plot_path(path, y)
 
@@ -39,10 +42,12 @@ warnings.simplefilter("ignore", FragmentedGraphWarning)  # some of the penalties
 everything = np.arange(len(X))
 search = GridSearchCV(
     model,
-    {"l0_penalty": np.geomspace(0.05, 2, 6).round(2)},
+    {"l0_penalty": np.geomspace(0.05, 8, 7).round(2)},
     scoring=affinity_silhouette_scorer,
     cv=[(everything, everything)],
 ).fit(X)
 for penalty, score in zip(search.cv_results_["param_l0_penalty"], search.cv_results_["mean_test_score"], strict=True):
     print(f"l0_penalty {penalty:4}: {score:.3f}")
-print(f"chosen {search.best_params_}, accuracy {clustering_accuracy(y, search.best_estimator_.labels_):.3f}")
+print(
+    f"chosen {search.best_params_['l0_penalty']}, accuracy {clustering_accuracy(y, search.best_estimator_.labels_):.3f}"
+)
