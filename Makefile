@@ -65,7 +65,7 @@ docs: $(VENV)/.installed-docs
 	@echo "docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) .venv-peers out docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers out docs/_build docs/api/generated docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # One environment for all; an extra is installed when a target first needs it, and again when pyproject.toml changes.
 $(VENV)/.installed-%: pyproject.toml $(BIN)/python

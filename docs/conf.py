@@ -53,6 +53,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "min_reported_time": 1,
+    "write_computation_times": False,  # a page that would load scripts from elsewhere
     "remove_config_comments": True,
     "capture_repr": (),
 }
