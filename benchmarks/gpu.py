@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,15 @@ class Traffic(TorchDispatchMode):
         return result
 
 
+@contextmanager
+def without_raw_kernel():
+    os.environ[raw.SWITCH] = "0"
+    try:
+        yield
+    finally:
+        del os.environ[raw.SWITCH]
+
+
 def limits(bench):
     n = 2**28 if bench.device.type == "cuda" else 2**24
     a, b = torch.ones(n, device=bench.device), torch.empty(n, device=bench.device)
@@ -192,6 +202,12 @@ def speed(bench, name, n, dtype, dense_steps):
     begin = {**START, "init": start}
     ours, result = bench.timed(lambda: _arrays.l0_codes(X, begin, L0, tol=0.0), repeat)
     bench.say(section, "l0 codes from them, 100 steps", ours, "s")
+    if raw.usable(_arrays.Atoms(X[:1]), 1):
+        with without_raw_kernel():
+            seconds_without = bench.timed(lambda: _arrays.l0_codes(X, begin, L0, tol=0.0), repeat)[0]
+        bench.say(section, "l0 codes from them, without the raw kernel", seconds_without, "s")
+    else:
+        bench.say(section, "raw kernel", "not in use: is CuPy installed?")
     if bench.device.type == "cuda":
         bench.say(section, "peak memory, ours", torch.cuda.max_memory_allocated() / 2**30, "GiB")
     if dense_steps:
@@ -236,15 +252,15 @@ def raw_kernel(bench, X, begin, section):
     chosen = np.argsort(counts, kind="stable")[-8192:]
     chosen = chosen[counts[chosen] <= raw.WIDTHS[-1]]
     members, z = padded(atoms.space, codes, counts, chosen, atoms.n)
-    width = next(w for w in raw.WIDTHS if w >= members.shape[1])
-    missing = width - members.shape[1]
-    members = torch.nn.functional.pad(members, (0, missing), value=atoms.n)
-    z = torch.nn.functional.pad(z, (0, missing))
+    if not raw.usable(atoms, members.shape[1]):
+        return
+    width = raw.padded_width(members.shape[1])
     at = torch.asarray(chosen, device=X.device)
     values, own = targets.values[at], targets.own[at]
     step = {"penalty": L0, "n_steps": 100}
     rule = {"lipschitz": L, "tau": 1.1, "raise_where_needed": False}
-    arrays, parts = bench.timed(lambda: l0_block(atoms, values, own, members, z, **step, **rule), 3)
+    with without_raw_kernel():
+        arrays, parts = bench.timed(lambda: l0_block(atoms, values, own, members, z, **step, **rule), 3)
     rate = torch.full((len(chosen),), L, dtype=torch.float64, device=X.device)
     reach = L0 / 2 / atoms.max_norm**2
     run = lambda: raw.iterate(atoms, values, members, z, rate, reach=reach, **step)  # noqa: E731

@@ -19,10 +19,12 @@ from l0graph import (
     l1_codes,
     omp_codes,
     regularized_l0_codes,
+    smce_codes,
     spectral_embedding,
     to_scipy,
 )
 from l0graph.backends import on_device, operations
+from l0graph.backends.l0 import by_squaring, majorising
 from l0graph.backends.namespaces import space_of
 from l0graph.backends.regularized import Rule, _Visit
 from l0graph.codes import _arrays
@@ -182,6 +184,34 @@ def test_rows_part_where_too_many_atoms_enter_for_the_memory(torch, monkeypatch)
     assert_same(expected, l0_codes(torch.asarray(X), **rule), 1e-8)
 
 
+def test_largest_eigenvalues_by_products(library):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((7, 12, 9))
+    A[1] = 0
+    A[2] *= 1e-9
+    A[3, :, 0] *= 1e6
+    G = np.swapaxes(A, 1, 2) @ A
+    G[4] = np.eye(9)  # no gap at all
+    G[5] = np.diag([*(1 - 1e-7 * np.arange(8)), 0])  # nor much of one
+    G[6, 5:], G[6, :, 5:] = 0, 0  # padding
+    expected = np.linalg.eigvalsh(G)[:, -1]
+    xp = space_of(library.asarray(G)).xp
+    np.testing.assert_allclose(np.asarray(by_squaring(xp, library.asarray(G))), expected, rtol=5e-12, atol=0)
+
+
+def test_constants_are_raised_where_they_must(library):
+    rng = np.random.default_rng(1)
+    G = np.einsum("rik,rjk->rij", *2 * [rng.standard_normal((40, 6, 3)) * rng.uniform(0, 1, (40, 1, 1))])
+    sigma = np.linalg.eigvalsh(G)[:, -1]
+    traces = 2.2 * np.trace(G, axis1=1, axis2=2)
+    L = np.sort(rng.uniform(0, traces.max(), 40))[::-1].copy()
+    expected = np.maximum(L, 2.2 * sigma)
+    assert 3 < np.count_nonzero(expected > L) < np.count_nonzero(traces > L) < 40  # all three ways are taken
+    space = space_of(library.asarray(G))
+    raised = majorising(space, library.asarray(G), library.asarray(L), 1.1)
+    np.testing.assert_allclose(np.asarray(raised), expected, rtol=1e-12)
+
+
 def test_errors_are_clear(torch):
     X = random_data(20, 5)
     bad = X.copy()
@@ -192,6 +222,8 @@ def test_errors_are_clear(torch):
         l1_codes(torch.asarray(X[0]))
     with pytest.raises(ValueError, match="affine=True is not available for arrays of torch or CuPy"):
         l1_codes(torch.asarray(X), affine=True)
+    with pytest.raises(ValueError, match="smce_codes is not available for arrays of torch or CuPy"):
+        smce_codes(torch.asarray(X))
     with pytest.raises(ValueError, match="X_new has 4 features but X has 5"):
         l1_codes(torch.asarray(X), X_new=torch.asarray(X[:, :4]))
     with pytest.raises(ValueError, match="init must have shape"):

@@ -5,11 +5,12 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from l0graph import l1_codes
+from l0graph import l0_codes, l1_codes, to_scipy
 from l0graph.backends import raw
 from methods import random_data
 from oracles.l0 import dense_l0_iteration
@@ -82,6 +83,45 @@ def test_tells_where_an_atom_might_have_entered(tmp_path):
     launch = launcher(tmp_path, 32, "double")
     launch(2, *(array.ctypes for array in arrays), 9, 2, z.ctypes, objectives.ctypes, opened.ctypes)
     np.testing.assert_array_equal(opened, [1, 0])
+
+
+@pytest.mark.parametrize("penalty", [0.5, 0.05])
+def test_runs_inside_of_l0_codes(tmp_path, monkeypatch, penalty):
+    torch = pytest.importorskip("torch", reason="torch is not installed: see make test")
+    X = random_data(60, 21)
+    init = l1_codes(X, l1_penalty=0.02)
+    expected = l0_codes(X, init=init, l0_penalty=penalty, max_iter=8)
+    library, widths = launcher(tmp_path, 32, "double"), []
+
+    def on_host(width, sample, inputs, d, n_steps, outputs):
+        assert (width, sample) == (32, "double")
+        assert all(array.is_contiguous() for array in (*inputs, *outputs))
+        widths.append(width)
+        pointers = [[ctypes.c_void_p(array.data_ptr()) for array in arrays] for arrays in (inputs, outputs)]
+        library(len(inputs[1]), *pointers[0], d, n_steps, *pointers[1])
+
+    monkeypatch.setattr(raw, "usable", lambda atoms, width: width <= 32)
+    monkeypatch.setattr(raw, "_launch", on_host)
+    result = l0_codes(torch.asarray(X), init=init, l0_penalty=penalty, max_iter=8)
+    assert widths
+    ours = to_scipy(result.codes)
+    np.testing.assert_array_equal(ours.indices, expected.codes.indices)
+    np.testing.assert_allclose(ours.data, expected.codes.data, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result.objective, expected.objective, rtol=1e-12)
+
+
+def test_is_for_cuda_devices_and_can_be_switched_off(monkeypatch):
+    atoms = SimpleNamespace(X=None, dtype="float64", space=SimpleNamespace(on_cuda=True, xp=np))
+    monkeypatch.setattr(raw, "find_spec", lambda name: name)
+    monkeypatch.setattr(raw, "_device", lambda X: 0)
+    monkeypatch.setattr(raw, "_kernel", lambda width, sample, device: (width, sample, device))
+    assert raw.usable(atoms, 32)
+    assert not raw.usable(atoms, raw.WIDTHS[-1] + 1)
+    monkeypatch.setenv(raw.SWITCH, "0")
+    assert not raw.usable(atoms, 32)
+    monkeypatch.delenv(raw.SWITCH)
+    atoms.space.on_cuda = False
+    assert not raw.usable(atoms, 32)
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])

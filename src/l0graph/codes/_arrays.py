@@ -5,6 +5,7 @@ Each function is what its namesake does with such arrays; parameters are checked
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._types import CodeResult, Status
+from ..backends import raw
 from ..backends.dictionary import Assembler, Atoms, padded, tiles
 from ..backends.l0 import l0_block
 from ..backends.l1 import compressed, l1_block, problem_bytes
@@ -22,6 +24,8 @@ from ..backends.regularized import Group, Rule, differences, visit
 
 _WIDTH = 64
 """Width of a small problem that blocks are planned for; wider ones are taken in parts."""
+_WIDER = tuple(2**k for k in range(7, 20))
+"""Largest supports of blocks of l0 codes: rows of a block are padded to the widest."""
 _ROWS = (512, 16384)
 """Most rows of a block: on the host, where a block should stay in the cache, and on a device."""
 
@@ -101,14 +105,14 @@ class Targets:
     def __len__(self) -> int:
         return int(self.own.shape[0])
 
-    def blocks(self, width: int = _WIDTH) -> Iterator[tuple[int, int]]:
-        """Yield ``(start, stop)`` of blocks that fit into the device's budget."""
+    def blocks(self, width: int = _WIDTH, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield ``(start, stop)`` of blocks, from first to last, that fit into the device's budget."""
         space = self.atoms.space
         row_bytes = 16 * self.atoms.n + problem_bytes(self.atoms, width)
-        most = _ROWS[str(getattr(space.device, "type", "cpu" if space.device == "cpu" else "cuda")) == "cuda"]
-        size = int(np.clip(space.budget // row_bytes, 1, most))
-        for start in range(0, len(self), size):
-            yield start, min(start + size, len(self))
+        size = int(np.clip(space.budget // row_bytes, 1, _ROWS[space.on_cuda]))
+        last = len(self) if last is None else last
+        for start in range(first, last, size):
+            yield start, min(start + size, last)
 
 
 def l1_codes(
@@ -250,9 +254,15 @@ def _iterated(
     space, xp = atoms.space, atoms.space.xp
     assembler = Assembler(space, len(targets), atoms.n)
     order = np.argsort(counts, kind="stable")  # so that a block's supports are of like size
-    width = max(1, int(counts.max(initial=0)))
+    widths = (*raw.WIDTHS, *_WIDER) if raw.usable(atoms, 1) else _WIDER
+    ends = np.searchsorted(counts[order], widths, side="right").tolist()
     tables, places = [], []
-    for start, stop in targets.blocks(max(width, 8)):
+    for start, stop in [
+        part
+        for first, last in itertools.pairwise([0, *ends, len(order)])
+        if first < last
+        for part in targets.blocks(max(int(counts[order[last - 1]]), 8), first, last)
+    ]:
         chosen = order[start:stop]
         at = space.asarray(chosen)
         members, z = padded(space, codes, counts, chosen, atoms.n)

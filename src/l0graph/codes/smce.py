@@ -13,6 +13,7 @@ from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
 from .._validation import check_number
 from ..kernels import smce as kernel
+from . import _arrays
 from ._assembly import CodeAssembler
 from .neighbors import nearest
 from .working_set import Dictionary, Targets, dictionary_of, targets_of
@@ -110,6 +111,9 @@ def smce_codes(
            [0.    , 0.8466, 0.    , 0.1534],
            [0.5304, 0.    , 0.4696, 0.    ]])
     """
+    if _arrays.takes(X):
+        msg = "smce_codes is not available for arrays of torch or CuPy: pass a NumPy array"
+        raise ValueError(msg)
     check_number(n_neighbors, "n_neighbors", at_least=1, integer=True)
     check_number(penalty, "penalty", above=0)
     check_number(tol, "tol", at_least=0)
