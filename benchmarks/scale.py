@@ -247,11 +247,11 @@ def candidates(args):
 
 
 def exponents(args):
-    """How the stages grow with the samples, over 2,000 exemplars, and the exact codes with them."""
+    """How the stages grow up to so many samples, and ten times as many over 2,000 exemplars."""
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         for title, sizes, parameters in (
-            ("over 2,000 exemplars", (25_000, 50_000, 100_000, 200_000), {"dictionary": 2000}),
-            ("over all", (2500, 5000, 10_000, 20_000), {"dictionary": "all"}),
+            ("over 2,000 exemplars", [10 * args.samples // k for k in (8, 4, 2, 1)], {"dictionary": 2000}),
+            ("over all", [args.samples // k for k in (8, 4, 2, 1)], {"dictionary": "all"}),
         ):
             table = {}
             for n in sizes:
@@ -259,8 +259,8 @@ def exponents(args):
                 write_subspaces(file, n, 100, 20, 5, 0.01)
                 common = {"n_clusters": 20, "random_state": 0, "n_jobs": args.jobs, **parameters}
                 _, _, peak, seconds, *_ = fit_apart(args.method, file, common, {})
-                table[n] = {**seconds, "peak, MiB": peak}
-            print(f"  {args.method} {title}, d = 100")
+                table[n] = {**seconds, "together": sum(seconds.values()), "peak, MiB": peak}
+            print(f"  {args.method} {title}, d = 100; samples: {sizes}")
             for name in table[sizes[-1]]:
                 values = [table[n].get(name, 0.0) for n in sizes]
                 exponent = np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-3)), 1)[0]
@@ -289,7 +289,7 @@ def main():
     parser.add_argument("--folder", help="where large files go for the time being")
     args = parser.parse_args()
     if args.samples is None:
-        args.samples = {"workers": 20_000, "candidates": 10_000, "dictionary": 10_000}.get(args.section, 1_000_000)
+        args.samples = {"workers": 20_000, "candidates": 10_000, "dictionary": 10_000, "exponents": 20_000}.get(args.section, 1_000_000)
     print(args.section, flush=True)
     SECTIONS[args.section](args)
     print(f"  (peak memory of this process: {peak_mib():.0f} MiB)")
