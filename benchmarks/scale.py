@@ -289,7 +289,8 @@ def main():
     parser.add_argument("--folder", help="where large files go for the time being")
     args = parser.parse_args()
     if args.samples is None:
-        args.samples = {"workers": 20_000, "candidates": 10_000, "dictionary": 10_000, "exponents": 20_000}.get(args.section, 1_000_000)
+        fewer = {"workers": 20_000, "candidates": 10_000, "dictionary": 10_000, "exponents": 20_000}
+        args.samples = fewer.get(args.section, 1_000_000)
     print(args.section, flush=True)
     SECTIONS[args.section](args)
     print(f"  (peak memory of this process: {peak_mib():.0f} MiB)")
