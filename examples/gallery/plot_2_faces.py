@@ -47,12 +47,11 @@ def make_faces(n_faces, n_lights, rng):
 
 
 try:
-    data = load("yaleb_32x32")
-    first = data.y < 10
-    X, y, order = data.X[first], data.y[first], "F"
+    faces = load("yaleb_32x32")
+    first = faces.target < 10
+    X, y = faces.images[first].reshape(-1, SIDE * SIDE).astype(float), faces.target[first]
 except DataNotFoundError:
     X, y = make_faces(n_faces=10, n_lights=40, rng=np.random.default_rng(0))
-    order = "C"
 
 # %%
 # Three faces, a row each. k-means sorts by light.
@@ -60,7 +59,7 @@ except DataNotFoundError:
 fig, axes = plt.subplots(3, 8, figsize=(8, 3.2), layout="constrained")
 for face, row in enumerate(axes):
     for image, ax in zip(X[y == face][::4], row, strict=False):
-        ax.imshow(image.reshape(SIDE, SIDE, order=order), cmap="gray")
+        ax.imshow(image.reshape(SIDE, SIDE), cmap="gray")
         ax.axis("off")
 
 # %%
@@ -74,4 +73,4 @@ for name, model in {"l1-graph": L1Graph(10), "l0-graph": L0Graph(10)}.items():
 
 # %%
 
-plot_members(model, X, (SIDE, SIDE), order=order, n_members=12)
+plot_members(model, X, (SIDE, SIDE), n_members=12)
