@@ -263,6 +263,18 @@ def test_regularized_l0_codes(library, rule):
     assert_same(regularized_l0_codes(X, X_new=X_new, codes=codes, **rule), new, 1e-8)
 
 
+@pytest.mark.parametrize("rule", REGULARIZED)
+def test_jacobi_sweeps(library, rule, monkeypatch):
+    X = random_data(30, 10)
+    init = l1_codes(X).codes
+    rule = {"sweep": "jacobi", "init": init, **rule}
+    expected = regularized_l0_codes(X, **rule)
+    assert (np.diff(expected.objective) <= 0).all()
+    assert_same(expected, regularized_l0_codes(library.asarray(X), **rule), 1e-8)
+    monkeypatch.setattr("l0graph.backends.namespaces._BUDGET", 200_000)  # some samples at a time
+    assert_same(expected, regularized_l0_codes(library.asarray(X), **rule), 1e-8)
+
+
 @pytest.mark.parametrize("v", np.arange(-2, 2.5, 0.5))
 def test_ties_of_a_regularised_step_go_the_same_way(library, v):
     rng = np.random.default_rng(0)

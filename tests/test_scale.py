@@ -349,6 +349,9 @@ def test_jacobi_sweeps_do_not_depend_on_blocks_and_come_near_sweeps_in_order(
     assert same_codes(found[0].codes_, found[1].codes_)
     np.testing.assert_array_equal(found[0].objective_, found[1].objective_)
     assert (np.diff(found[0].objective_) <= 0).all()
+    in_memory = make().set_params(sweep="jacobi").fit(X)
+    assert same_codes(found[0].codes_, in_memory.codes_)
+    np.testing.assert_array_equal(found[0].objective_, in_memory.objective_)
     in_order = make().fit(X)
     assert found[0].objective_[0] == pytest.approx(in_order.objective_[0], rel=1e-12)
     if lipschitz == 100.0:

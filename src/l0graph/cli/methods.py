@@ -74,6 +74,11 @@ PARAMETERS = {
     "max_sweeps": Parameter(("--max-sweeps",), int, "Most visits of each sample, of max_iter iterations each."),
     "tol": Parameter(("--tol",), float, "When to stop iterating."),
     "sweep_tol": Parameter(("--sweep-tol",), float, "When to stop visiting."),
+    "sweep": Parameter(
+        ("--sweep",),
+        click.Choice(["gauss-seidel", "jacobi"]),
+        "Visit samples in order, each seeing those before it, or all at once.",
+    ),
     "dictionary": Parameter(
         ("--dictionary",),
         NumberOr("auto", "all", whole=True),
@@ -151,6 +156,7 @@ METHODS = {
             "max_sweeps": 5,
             "tol": 1e-6,
             "sweep_tol": 1e-6,
+            "sweep": "gauss-seidel",
             "device": None,
             **_GRAPH,
         },

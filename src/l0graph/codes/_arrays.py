@@ -372,13 +372,11 @@ class _Graph:
         return total
 
     def visit(self, chosen: np.ndarray, rule: Rule) -> bool:
-        """Solve the problems of some targets, no two of them neighbours; return whether all met the tolerance."""
-        all_done = True
-        for part, group in self.groups(chosen):
-            members, z, done = visit(self.targets.atoms, group, rule)
+        """Solve the problems of some targets, their neighbours as they are; return whether all met the tolerance."""
+        visited = [(part, *visit(self.targets.atoms, group, rule)) for part, group in self.groups(chosen)]
+        for part, members, z, _ in visited:
             self.codes.replace(part + self.first, members, z)
-            all_done = all_done and done
-        return all_done
+        return all(done for _, _, _, done in visited)
 
     def result(self) -> Any:
         """Return the targets' codes."""
@@ -402,11 +400,13 @@ def regularized_l0_codes(
     max_sweeps: int,
     tol: float,
     sweep_tol: float,
+    sweep: str,
     codes: Any = None,
 ) -> CodeResult:
     """As `l0graph.regularized_l0_codes`; ``start`` as for `l0_codes`."""
     from ..kernels.regularized import levels
     from .neighbors import neighbor_weights
+    from .sweeps import jacobi_sweeps
 
     atoms = atoms_of(X)
     space = atoms.space
@@ -438,6 +438,19 @@ def regularized_l0_codes(
         return CodeResult(codes=graph.result(), objective=np.array(objective), n_iter=1, status=status)
 
     graph = _Graph(targets, weights, _Codes(atoms, *init))
+    if sweep == "jacobi":
+        everyone = np.arange(len(targets))
+
+        def at_once(state: tuple[Any, Any], moves: bool) -> tuple[tuple[Any, Any], float]:
+            graph.codes.members, graph.codes.z = state
+            total = graph.objective(gamma, each_pair_twice=True)
+            if moves:
+                graph.visit(everyone, rule)
+            return (graph.codes.members, graph.codes.z), total
+
+        state, totals, status = jacobi_sweeps(at_once, (graph.codes.members, graph.codes.z), max_sweeps, sweep_tol)
+        graph.codes.members, graph.codes.z = state
+        return CodeResult(codes=graph.result(), objective=totals, n_iter=len(totals) - 1, status=status)
     # Visiting level by level is the same as visiting in order.
     level = levels(weights.indptr.astype(np.int64), weights.indices.astype(np.int64))
     groups = np.split(np.argsort(level, kind="stable"), np.cumsum(np.bincount(level))[:-1])

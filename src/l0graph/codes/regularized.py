@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from .._progress import report
 from .._threads import resolve_n_jobs, run_rows
 from .._types import CodeResult, Status
-from .._validation import check_codes, check_lipschitz, check_number
+from .._validation import check_codes, check_lipschitz, check_number, check_option
 from ..kernels import regularized as kernel
 from . import _arrays
 from .l0 import clean, largest_singular_value_squared
 from .l1 import l1_codes
 from .neighbors import nearest, neighbor_weights
+from .sweeps import jacobi_sweeps
 from .working_set import Dictionary, Targets, dictionary_of, targets_of
 
 _WORTH_THREADS = 128
@@ -183,6 +184,7 @@ def regularized_l0_codes(
     max_sweeps: int = 5,
     tol: float = 1e-6,
     sweep_tol: float = 1e-6,
+    sweep: Literal["gauss-seidel", "jacobi"] = "gauss-seidel",
     X_new: np.ndarray | None = None,
     codes: sp.csr_array | None = None,
     n_jobs: int | None = None,
@@ -222,6 +224,10 @@ def regularized_l0_codes(
         End a visit when the sample's objective changes by less than this. 0 never ends it early.
     sweep_tol : float, default=1e-6
         Stop when a sweep over all samples changes the total objective by less than this. 0 never stops early.
+    sweep : {"gauss-seidel", "jacobi"}, default="gauss-seidel"
+        What a visit sees of the other samples: what those before it have become in the same sweep, which is the
+        paper's; or what all were before the sweep. Jacobi sweeps are few large steps, for devices. Neighbours that move
+        at once can overshoot: a sweep that raises the total objective is dropped, and ends the iteration.
     X_new : array-like of shape (n_new, n_features), default=None
         Code these samples over X instead of X's own. The neighbours of a new sample are the samples of X nearest to
         it, whose ``codes`` are fixed; so new samples do not know of each other, and each is visited once, for up to
@@ -271,6 +277,7 @@ def regularized_l0_codes(
     check_number(max_sweeps, "max_sweeps", at_least=0, integer=True)
     check_number(tol, "tol", at_least=0)
     check_number(sweep_tol, "sweep_tol", at_least=0)
+    check_option(sweep, "sweep", ("gauss-seidel", "jacobi"))
     if _arrays.takes(X):
         _check_belong_together(X_new, codes)
         return _arrays.regularized_l0_codes(
@@ -284,6 +291,7 @@ def regularized_l0_codes(
             max_sweeps=max_sweeps,
             tol=tol,
             sweep_tol=sweep_tol,
+            sweep=sweep,
             codes=codes,
         )
     dictionary = dictionary_of(X)
@@ -309,6 +317,8 @@ def regularized_l0_codes(
     weights = neighbor_weights(items, n_samples, symmetric=codes is None)
     if codes is not None:
         return _code_new(dictionary, targets, weights, codes, init, rule, max_sweeps, n_threads)
+    if sweep == "jacobi":
+        return _jacobi(dictionary, targets, weights, init, rule, max_sweeps, sweep_tol, n_threads)
 
     pool = _Pool(init)
     problem = _Problem(dictionary, targets, weights, pool, n_threads)
@@ -358,6 +368,32 @@ def _check_belong_together(X_new: object, codes: object) -> None:
     if (X_new is None) != (codes is None):
         msg = "X_new and codes belong together: codes are those of X, to which the codes of X_new are drawn"
         raise ValueError(msg)
+
+
+def _jacobi(
+    dictionary: Dictionary,
+    targets: Targets,
+    weights: sp.csr_array,
+    init: sp.csr_array,
+    rule: Rule,
+    max_sweeps: int,
+    sweep_tol: float,
+    n_threads: int,
+) -> CodeResult:
+    """Code by Jacobi sweeps."""
+    n_done = 0
+
+    def sweep(codes: sp.csr_array, moves: bool) -> tuple[sp.csr_array, float]:
+        nonlocal n_done
+        step = rule if moves else replace(rule, max_iter=0)
+        after, losses, distances = visit_all(dictionary, targets, weights, codes, codes, step, n_threads)
+        n_done += len(targets) if moves else 0
+        report("regularized l0 codes", n_done, len(targets) * max_sweeps)
+        return after, total(losses, distances, rule.gamma, each_pair_twice=True)
+
+    codes, objective, status = jacobi_sweeps(sweep, init, max_sweeps, sweep_tol)
+    codes = _Pool(codes).codes(0, dictionary.n_samples, dictionary.X.dtype)
+    return CodeResult(codes=codes, objective=objective, n_iter=len(objective) - 1, status=status)
 
 
 def _code_new(

@@ -43,6 +43,9 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
         End a visit when the sample's objective changes by less than this.
     sweep_tol : float, default=1e-6
         Stop when a sweep over all samples changes the total objective by less than this.
+    sweep : {"gauss-seidel", "jacobi"}, default="gauss-seidel"
+        Whether a visit sees what samples before it have become in the same sweep, as in the paper, or what all were
+        before it; see `regularized_l0_codes`. Fits by blocks go by Jacobi sweeps.
     {common device}
     {common parameters}
 
@@ -74,6 +77,7 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
         max_sweeps: int = 5,
         tol: float = 1e-6,
         sweep_tol: float = 1e-6,
+        sweep: Literal["gauss-seidel", "jacobi"] = "gauss-seidel",
         device: str | None = None,
         normalize: bool = True,
         fragments: Literal["attach", "keep"] = "attach",
@@ -104,6 +108,7 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
         self.max_sweeps = max_sweeps
         self.tol = tol
         self.sweep_tol = sweep_tol
+        self.sweep = sweep
         self.device = device
 
     def _start(self, dictionary: Dictionary, X_new: np.ndarray | None = None) -> CodeResult:
@@ -125,6 +130,7 @@ class RegularizedL0Graph(SelfExpressiveClusterer):
                 max_sweeps=self.max_sweeps,
                 tol=self.tol,
                 sweep_tol=self.sweep_tol,
+                sweep=self.sweep,
                 X_new=X_new,
                 codes=None if X_new is None else self.codes_,
                 n_jobs=self.n_jobs,

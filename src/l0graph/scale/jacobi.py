@@ -1,9 +1,7 @@
 """The regularised l0-graph by Jacobi sweeps.
 
-`regularized_l0_codes` visits samples in order, each seeing what those before it have become in the same sweep. Here all
-samples of a sweep see the codes that their neighbours had before it; so samples can be visited anywhere, in any blocks,
-and the codes do not depend on that. Neighbours that move at once can overshoot: the total objective may rise, and then
-the sweep before is the result.
+As `regularized_l0_codes` with sweep="jacobi": all samples of a sweep see the codes that their neighbours had before it;
+so samples can be visited anywhere, in any blocks, and the codes do not depend on that.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from .._threads import resolve_n_jobs
 from ..codes.l0 import largest_singular_value_squared
 from ..codes.neighbors import nearest, neighbor_weights
 from ..codes.regularized import Rule, total, visit_all
+from ..codes.sweeps import jacobi_sweeps
 from ..codes.working_set import Dictionary, Targets
 from .coding import Coded, Coding
 from .run_directory import Arrays
@@ -85,24 +84,21 @@ def code_jacobi(coding: Coding) -> Coded:
         float(estimator.tol),
     )
     weights = neighbor_weights(np.concatenate(list(coding.column("codes", "neighbors"))), n, symmetric=True)
-    objectives: list[float] = []
-    reached = "codes"
-    for sweep in range(estimator.max_sweeps + 1):
+    n_sweeps = 0
+
+    def sweep(reached: str, moves: bool) -> tuple[str, float]:
         # What a sweep has reached is known when the next one reads its codes; the last only measures.
+        nonlocal n_sweeps
+        n_sweeps += 1
         codes = coding.coded(reached, dtype=np.float64).assemble()
-        name = f"sweep-{sweep + 1}"
-        task = Sweep(rule if sweep < estimator.max_sweeps else replace(rule, max_iter=0), estimator.n_jobs)
-        coding.phase(name, task, f"sweep {sweep + 1}", partial(_given, weights=weights, codes=codes))
+        name = f"sweep-{n_sweeps}"
+        task = Sweep(rule if moves else replace(rule, max_iter=0), estimator.n_jobs)
+        coding.phase(name, task, f"sweep {n_sweeps}", partial(_given, weights=weights, codes=codes))
         losses, distances = (np.concatenate(list(coding.column(name, part))) for part in ("losses", "distances"))
-        objectives.append(total(losses, distances, rule.gamma, each_pair_twice=True))
-        fall = objectives[-2] - objectives[-1] if sweep else np.inf
-        if fall < 0:
-            objectives.pop()
-            reached = f"sweep-{sweep - 1}" if sweep > 1 else "codes"
-        if fall < estimator.sweep_tol or sweep == estimator.max_sweeps:
-            break
-        reached = name
-    return coding.coded(reached, np.array(objectives), len(objectives) - 1)
+        return name, total(losses, distances, rule.gamma, each_pair_twice=True)
+
+    reached, objective, _ = jacobi_sweeps(sweep, "codes", estimator.max_sweeps, estimator.sweep_tol)
+    return coding.coded(reached, objective, len(objective) - 1)
 
 
 def _given(block: Block, *, weights: sp.csr_array, codes: sp.csr_array) -> Arrays:
