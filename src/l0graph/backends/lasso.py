@@ -33,13 +33,12 @@ def descend(space: Space, G: Any, h: Any, z: Any, q: Any, n_steps: int) -> tuple
     low = -h
     for _ in range(n_steps):
         v = q + z
-        # The standard's clip costs ten operations.
-        move = v - xp.minimum(xp.maximum(v, low), h) - z
+        move = v - xp.clip(v, low, h) - z
         best = xp.argmax(xp.abs(move), axis=1)
         hit = best[:, None]
-        step = xp.take_along_axis(move, hit, axis=1)
+        step = space.along(move, hit)
         z = xp.where(every == hit, z + step, z)
-        q = q - step * xp.take(flat, first + best, axis=0)
+        q = q - step * space.take(flat, first + best)
     return z, q
 
 
