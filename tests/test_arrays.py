@@ -265,12 +265,11 @@ def test_regularized_l0_codes(library, rule):
 
 @pytest.mark.parametrize("rule", REGULARIZED)
 def test_jacobi_sweeps(library, rule, monkeypatch):
-    X = random_data(30, 10)
-    init = l1_codes(X).codes
-    rule = {"sweep": "jacobi", "init": init, **rule}
+    X = random_data(18, 8)
+    rule = {"sweep": "jacobi", "init": l1_codes(X).codes, "max_sweeps": 2, **rule}
     expected = regularized_l0_codes(X, **rule)
+    assert expected.n_iter > 0
     assert (np.diff(expected.objective) <= 0).all()
-    assert_same(expected, regularized_l0_codes(library.asarray(X), **rule), 1e-8)
     monkeypatch.setattr("l0graph.backends.namespaces._BUDGET", 200_000)  # some samples at a time
     assert_same(expected, regularized_l0_codes(library.asarray(X), **rule), 1e-8)
 
@@ -342,6 +341,7 @@ for estimator in (L0Graph(n_clusters=3, random_state=0), SMCE(n_clusters=3, rand
 """
 
 
+@pytest.mark.parametrize("library", ["torch", pytest.param("array_api_strict", marks=pytest.mark.slow)], indirect=True)
 def test_estimators_follow_the_dispatch_of_scikit_learn(library):
     # SciPy reads the variable when it is imported, so it needs a process of its own.
     command = [sys.executable, "-c", DISPATCH, library.__name__]

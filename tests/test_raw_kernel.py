@@ -88,9 +88,9 @@ def test_tells_where_an_atom_might_have_entered(tmp_path):
 @pytest.mark.parametrize("penalty", [0.5, 0.05])
 def test_runs_inside_of_l0_codes(tmp_path, monkeypatch, penalty):
     torch = pytest.importorskip("torch", reason="torch is not installed: see make test")
-    X = random_data(60, 21)
+    X = random_data(20, 12)
     init = l1_codes(X, l1_penalty=0.02)
-    expected = l0_codes(X, init=init, l0_penalty=penalty, max_iter=8)
+    expected = l0_codes(X, init=init, l0_penalty=penalty, max_iter=4)
     library, widths = launcher(tmp_path, 32, "double"), []
 
     def on_host(width, sample, inputs, d, n_steps, outputs):
@@ -102,7 +102,7 @@ def test_runs_inside_of_l0_codes(tmp_path, monkeypatch, penalty):
 
     monkeypatch.setattr(raw, "usable", lambda atoms, width: width <= 32)
     monkeypatch.setattr(raw, "_launch", on_host)
-    result = l0_codes(torch.asarray(X), init=init, l0_penalty=penalty, max_iter=8)
+    result = l0_codes(torch.asarray(X), init=init, l0_penalty=penalty, max_iter=4)
     assert widths
     ours = to_scipy(result.codes)
     np.testing.assert_array_equal(ours.indices, expected.codes.indices)
