@@ -25,7 +25,6 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
-suppress_warnings = ["toc.empty_glob"]  # the page of benchmarks is written by a run
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_title = f"l0graph {release}"
