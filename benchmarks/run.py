@@ -1,7 +1,8 @@
 """Time, memory and quality, side by side in one run: ``make bench`` or ``python benchmarks/run.py [SECTION ...]``.
 
-Prints one table per section and writes everything to out/bench.json. Times are the best of several runs; the machine
-may be shared, so only ratios within one run mean something.
+Prints one table per section and writes everything to out/bench.json, beside what earlier runs at the same commit on the
+same machine have found; --page FILE writes it as a page of the documentation, too. The machine may be shared: only
+ratios within one run mean something.
 """
 
 import argparse
@@ -65,27 +66,53 @@ def environment():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"any of {', '.join(SECTIONS)}; all by default")
-    chosen = parser.parse_args().sections or list(SECTIONS)
+    parser.add_argument("--page", type=Path, help="write the tables found so far to this Markdown file")
+    options = parser.parse_args()
+    chosen = options.sections or list(SECTIONS)
     unknown = [s for s in chosen if s not in SECTIONS]
     if unknown:
         parser.error(f"no section {unknown[0]!r}: choose from {', '.join(SECTIONS)}")
     console = Console()
     warmup()
+    out = ROOT / "out" / "bench.json"
     results = {"environment": environment()}
+    if out.is_file() and (before := json.loads(out.read_text()))["environment"] == results["environment"]:
+        results = before
     for name in chosen:
         started = time.process_time()
         results[name] = SECTIONS[name]()
         results[name]["processor time of the section, s"] = time.process_time() - started
         table = Table("", "", title=SECTIONS[name].__doc__.strip(), title_justify="left", show_header=False)
         for key, value in results[name].items():
-            table.add_row(key, f"{value:.4g}" if isinstance(value, float) else str(value))
+            table.add_row(key, shown(value))
         console.print(table)
-    out = ROOT / "out" / "bench.json"
-    out.parent.mkdir(exist_ok=True)
-    temporary = out.with_suffix(".tmp")
-    temporary.write_text(json.dumps(results, indent=1) + "\n")
-    temporary.replace(out)
+        write(out, json.dumps(results, indent=1) + "\n")
     console.print(f"written to {out.relative_to(ROOT)}; commit {results['environment']['commit']}")
+    if options.page:
+        write(options.page, page(results))
+
+
+def write(path, text):
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_suffix(".tmp")
+    draft.write_text(text)
+    draft.replace(path)
+
+
+def page(results):
+    """Return the results as Markdown."""
+    machine = ", ".join(f"{key} {value}" for key, value in results["environment"].items())
+    lines = ["# Benchmarks", "", f"Written by `make bench`: {machine}.", ""]
+    lines += ["Ratios are within one run; the seconds are those of this machine.", ""]
+    for name in (name for name in SECTIONS if name in results):
+        lines += [f"## {name}", "", SECTIONS[name].__doc__.strip(), "", "| | |", "|---|---|"]
+        lines += [f"| {key} | {shown(value)} |" for key, value in results[name].items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def shown(value):
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":
