@@ -144,7 +144,7 @@ def main():
     if unknown:
         parser.error(f"no section {unknown[0]!r}: choose from {', '.join(SECTIONS)}")
     warmup()
-    console = Console()
+    console = Console(width=max(120, Console().width))  # whole figures, in a pipe too
     for name in chosen:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FragmentedGraphWarning)
